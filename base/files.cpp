@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/files.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/unique_fd.h"
+
+namespace scout {
+namespace {
+
+std::string system_text(int error) {
+    return std::generic_category().message(error);
+}
+
+Errc code_for(int error) {
+    return error == ENOENT ? Errc::not_found : Errc::unavailable;
+}
+
+Status write_all(int descriptor, std::string_view text) {
+    while (!text.empty()) {
+        const ssize_t written = ::write(descriptor, text.data(), text.size());
+        if (written < 0 && errno == EINTR) {
+            continue;
+        }
+        if (written < 0) {
+            return fail(Errc::unavailable, system_text(errno));
+        }
+        text.remove_prefix(static_cast<std::size_t>(written));
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<std::string> read_descriptor(int descriptor, std::size_t limit) {
+    std::string text;
+    std::array<char, 65536> buffer{};
+    for (;;) {
+        const ssize_t got = ::read(descriptor, buffer.data(), buffer.size());
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got < 0) {
+            return fail(code_for(errno), system_text(errno));
+        }
+        if (got == 0) {
+            return text;
+        }
+        if (text.size() + static_cast<std::size_t>(got) > limit) {
+            return fail(Errc::invalid,
+                        "expected at most " + std::to_string(limit) + " bytes, found more");
+        }
+        text.append(buffer.data(), static_cast<std::size_t>(got));
+    }
+}
+
+Result<std::string> read_file(const std::filesystem::path& path, std::size_t limit) {
+    const UniqueFd file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+    if (!file) {
+        return fail(code_for(errno), path.string() + ": " + system_text(errno));
+    }
+    struct stat info{};
+    if (::fstat(file.get(), &info) != 0) {
+        return fail(code_for(errno), path.string() + ": " + system_text(errno));
+    }
+    if (!S_ISREG(info.st_mode)) {
+        return fail(Errc::invalid,
+                    path.string() + ": expected a regular file, found something else");
+    }
+    if (std::cmp_greater(info.st_size, limit)) {
+        return fail(Errc::invalid, path.string() + ": expected at most " + std::to_string(limit) +
+                                       " bytes, found " + std::to_string(info.st_size));
+    }
+    auto text = read_descriptor(file.get(), limit);
+    if (!text) {
+        return fail(std::move(text.error()).within(path.string()));
+    }
+    return text;
+}
+
+Status write_file_atomically(const std::filesystem::path& path, std::string_view text) {
+    std::string temporary = path.string() + ".XXXXXX";
+    const UniqueFd file{::mkostemp(temporary.data(), O_CLOEXEC)};
+    if (!file) {
+        return fail(code_for(errno), path.string() + ": " + system_text(errno));
+    }
+    auto written = write_all(file.get(), text);
+    if (written && ::fsync(file.get()) != 0) {
+        written = fail(Errc::unavailable, system_text(errno));
+    }
+    if (written && ::rename(temporary.c_str(), path.c_str()) != 0) {
+        written = fail(Errc::unavailable, system_text(errno));
+    }
+    if (!written) {
+        ::unlink(temporary.c_str());
+        return fail(std::move(written.error()).within(path.string()));
+    }
+    return {};
+}
+
+Result<std::vector<std::filesystem::path>> list_files(const std::filesystem::path& folder) {
+    std::error_code error;
+    std::vector<std::filesystem::path> files;
+    auto entry = std::filesystem::directory_iterator(folder, error);
+    while (!error && entry != std::filesystem::directory_iterator{}) {
+        std::error_code ignored;
+        const auto name = entry->path().filename().string();
+        if (entry->is_regular_file(ignored) && !name.starts_with('.')) {
+            files.push_back(entry->path());
+        }
+        entry.increment(error);
+    }
+    if (error) {
+        return fail(error == std::errc::no_such_file_or_directory ? Errc::not_found : Errc::invalid,
+                    folder.string() + ": expected a folder: " + error.message());
+    }
+    std::sort(files.begin(), files.end());
+    return files;
+}
+
+}  // namespace scout

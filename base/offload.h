@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/experimental/concurrent_channel.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/thread_pool.hpp>
+
+#include "base/result.h"
+#include "base/task.h"
+
+namespace scout {
+
+/// A few threads for calls that block (libvirt, file systems of others). A call that never returns
+/// costs one thread and shows in abandoned(); nothing waits for it, not even stop().
+class BlockingPool {
+public:
+    explicit BlockingPool(std::size_t threads);
+    ~BlockingPool();
+    BlockingPool(const BlockingPool&) = delete;
+    BlockingPool& operator=(const BlockingPool&) = delete;
+    BlockingPool(BlockingPool&&) = delete;
+    BlockingPool& operator=(BlockingPool&&) = delete;
+
+    /// Runs the function on some pool thread. It must own all that it touches.
+    void post(std::function<void()> work);
+
+    /// Calls whose caller gave up waiting, since the start. Any thread.
+    [[nodiscard]] std::uint64_t abandoned() const noexcept { return counters_->abandoned; }
+    void count_abandoned() noexcept { ++counters_->abandoned; }
+
+    /// Waits up to the budget for running work; true if all threads came home. Threads that did
+    /// not are left behind: the process may still exit.
+    [[nodiscard]] bool stop(std::chrono::milliseconds budget);
+
+private:
+    struct Counters {
+        std::atomic<std::uint64_t> abandoned{0};
+        std::atomic<std::uint64_t> busy{0};
+    };
+    std::shared_ptr<Counters> counters_ = std::make_shared<Counters>();
+    std::unique_ptr<asio::thread_pool> threads_;
+};
+
+/// Runs a blocking call `Fn: () -> Result<T>` on the pool and waits for it, but no longer than the
+/// limit: then the call is abandoned, not awaited (Errc::timed_out). Fn owns all that it touches,
+/// for it may outlive the caller. Name the lambda before the co_await (docs/decisions/0004).
+template <class Fn>
+auto offload(BlockingPool& pool, std::chrono::milliseconds limit, Fn fn)
+    -> Task<std::invoke_result_t<Fn&>> {
+    using Answer = std::invoke_result_t<Fn&>;
+    using Channel = asio::experimental::concurrent_channel<void(boost::system::error_code,
+                                                                std::shared_ptr<Answer>)>;
+    using namespace asio::experimental::awaitable_operators;
+
+    auto loop = co_await asio::this_coro::executor;
+    auto slot = std::make_shared<Channel>(loop, 1);
+    pool.post([slot, work = std::move(fn)]() mutable {
+        slot->try_send(boost::system::error_code{}, std::make_shared<Answer>(work()));
+    });
+    asio::steady_timer timer(loop, limit);
+    auto outcome = co_await (slot->async_receive(as_result) || timer.async_wait(as_result));
+    if (outcome.index() == 0) {
+        auto& [error, answer] = std::get<0>(outcome);
+        if (!error) {
+            co_return std::move(*answer);
+        }
+        co_return fail(Errc::cancelled, "the call was cancelled");
+    }
+    if (std::get<0>(std::get<1>(outcome))) {
+        co_return fail(Errc::cancelled, "the call was cancelled");
+    }
+    pool.count_abandoned();
+    co_return fail(Errc::timed_out, "no answer within " + std::to_string(limit.count()) + " ms");
+}
+
+}  // namespace scout

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+# How every target of the tree is built: flags, where programs land, the three declaring functions.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+find_program(SCOUT_CCACHE ccache)
+if(SCOUT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    set(CMAKE_CXX_COMPILER_LAUNCHER
+        "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime;${SCOUT_CCACHE}")
+endif()
+
+add_library(scout_flags INTERFACE)
+target_compile_options(scout_flags INTERFACE
+    -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
+    -Wold-style-cast -Wformat=2
+    $<$<CXX_COMPILER_ID:GNU>:-Wduplicated-cond -Wlogical-op>)
+target_include_directories(scout_flags INTERFACE "${CMAKE_SOURCE_DIR}" "${CMAKE_BINARY_DIR}")
+
+# scout_library(name SOURCES … [PUBLIC …] [PRIVATE …]): one folder, one library, target scout::name.
+function(scout_library name)
+    cmake_parse_arguments(arg "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+    add_library(scout_${name} STATIC ${arg_SOURCES})
+    add_library(scout::${name} ALIAS scout_${name})
+    target_include_directories(scout_${name} PUBLIC "${CMAKE_SOURCE_DIR}")
+    target_link_libraries(scout_${name} PUBLIC ${arg_PUBLIC} PRIVATE scout_flags ${arg_PRIVATE})
+endfunction()
+
+# scout_program(name SOURCES … LINK …): a program in build/<preset>/bin.
+function(scout_program name)
+    cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
+    add_executable(${name} ${arg_SOURCES})
+    target_link_libraries(${name} PRIVATE scout_flags ${arg_LINK})
+endfunction()
+
+# scout_test(name SOURCES … LINK … [LABEL label]): one GoogleTest program, one ctest entry for each test in it.
+function(scout_test name)
+    cmake_parse_arguments(arg "" "LABEL" "SOURCES;LINK" ${ARGN})
+    add_executable(${name}_test ${arg_SOURCES})
+    target_link_libraries(${name}_test PRIVATE scout_flags scout::test_support GTest::gmock_main ${arg_LINK})
+    set(labels "${arg_LABEL}")
+    if(NOT labels)
+        set(labels "unit")
+    endif()
+    gtest_discover_tests(${name}_test
+        DISCOVERY_TIMEOUT 60
+        PROPERTIES LABELS "${labels}" TIMEOUT 300 SKIP_REGULAR_EXPRESSION "\\[  SKIPPED \\]")
+endfunction()

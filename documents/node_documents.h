@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+
+#include "base/result.h"
+#include "documents/profile_document.h"
+#include "migration/profile.h"
+
+namespace scout::documents {
+
+/// Everything that documents say of one node.
+struct NodeDocuments {
+    migration::Profile profile;
+    migration::HostFacts facts;
+};
+
+/// KubeVirt's labeller folder (dossier §5.1): `virsh_domcapabilities.xml`, and where they are there
+/// `supported_features.xml` and `capabilities.xml`. Errors name the file.
+[[nodiscard]] Result<NodeDocuments> read_labeller_folder(const std::filesystem::path& folder);
+
+/// A labeller folder, or one domain-capabilities or `<cpu>` file.
+[[nodiscard]] Result<NodeDocuments> read_node_documents(const std::filesystem::path& path);
+
+/// One file of any kind that parse_document() knows; a folder is read as a labeller folder.
+[[nodiscard]] Result<Document> read_document(const std::filesystem::path& path);
+
+/// Puts the parts together: the supported features and machine types join the profile.
+[[nodiscard]] Result<NodeDocuments> assemble(std::string_view domain_capabilities,
+                                             std::string_view supported_features,
+                                             std::string_view capabilities);
+
+}  // namespace scout::documents

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "migration/guest.h"
+#include "migration/profile.h"
+
+/// libvirt's documents, from text to plain structs. Pure: no file is opened here. Every function
+/// takes text from anywhere and answers Errc::invalid with what was expected and what was found;
+/// limits: 4 MiB, 64 levels of elements, no document type (and so no entities).
+namespace scout::documents {
+
+/// `virsh domcapabilities`, or a host-model `<cpu>` alone. Other architectures and hypervisors
+/// parse too: whether they can be compared is migration::not_comparable()'s answer.
+[[nodiscard]] Result<migration::Profile> parse_profile(std::string_view xml);
+
+/// `virsh hypervisor-cpu-baseline --features` (labeller file supported_features.xml): features with
+/// policy require; on s390x features without a policy too (dossier §5.2).
+[[nodiscard]] Result<migration::FeatureSet> parse_supported_features(std::string_view xml);
+
+/// What is used of `virsh capabilities`.
+struct Capabilities {
+    std::string arch;                   ///< of the host
+    migration::HostFacts facts;         ///< TSC and NUMA cells only
+    std::vector<std::string> machines;  ///< names and canonical names of every guest arch, sorted
+};
+[[nodiscard]] Result<Capabilities> parse_capabilities(std::string_view xml);
+
+/// A live domain XML.
+struct LiveDomain {
+    std::string uuid;
+    std::string name;
+    std::uint64_t memory_kib = 0;
+    migration::GuestCpu cpu;
+};
+[[nodiscard]] Result<LiveDomain> parse_domain(std::string_view xml);
+
+/// A document that says what it is itself: domain capabilities, a bare `<cpu>`, or a live domain.
+/// A capabilities document is refused with that reason: it does not say what a hypervisor can run.
+using Document = std::variant<migration::Profile, LiveDomain>;
+[[nodiscard]] Result<Document> parse_document(std::string_view xml);
+
+}  // namespace scout::documents

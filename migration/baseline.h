@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "migration/cpu_map.h"
+#include "migration/profile.h"
+
+namespace scout::migration {
+
+/// A profile with the name that answers call it by (path or node).
+struct NamedProfile {
+    std::string name;
+    const Profile& profile;
+};
+
+/// A CPU that every host of a set can run (case 13).
+struct Baseline {
+    std::optional<std::string> model;  ///< best named model usable on all; none: see reason
+    std::string vendor;                ///< the one vendor of the set; empty if there is none
+    std::string reason;                ///< why there is no model, or how the model was chosen
+    std::vector<std::string> common;   ///< all named models usable on every host, sorted
+    std::map<std::string, FeatureSet> losses;  ///< host → features that it has and the model lacks
+    FeatureSet custom_features;  ///< features beyond `model` that all hosts support: the *custom*
+                                 ///< baseline, as require features over the model
+};
+
+/// Best = the largest expanded set among the models usable on all, one vendor; models that the map
+/// does not know rank last; on a tie the set's own vendor, then the lower name. Never a model that
+/// is not usable somewhere. Hosts that cannot be compared make the model none, with the reason.
+[[nodiscard]] Baseline find_baseline(const std::vector<NamedProfile>& hosts, const CpuMap* map);
+
+}  // namespace scout::migration

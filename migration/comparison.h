@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "migration/cpu_truth.h"
+#include "migration/labels.h"
+#include "migration/stock_gate.h"
+#include "migration/verdict.h"
+
+namespace scout::migration {
+
+/// One node as every question sees it.
+struct NodeView {
+    const Profile& profile;
+    const HostFacts& facts;
+    const Labels& labels;  ///< as KubeVirt wrote them, or labeller_labels() where it did not
+};
+
+/// Both layers for one guest and one target. `verdict` of the whole is combine(gate, truth); tools
+/// that answer the truth alone (`scoutctl compare`) read `truth`.
+struct Comparison {
+    Verdict verdict = Verdict::unknown;
+    Verdict gate = Verdict::unknown;
+    Verdict truth = Verdict::unknown;
+    FeatureSet missing;
+    std::vector<Reason> reasons;  ///< both layers, heaviest first, truth before stock
+    std::string map;
+
+    /// Gate yes, truth no: a migration that starts and then dies in libvirt (case 31).
+    [[nodiscard]] bool gap() const noexcept {
+        return gate == Verdict::can && truth == Verdict::cannot;
+    }
+};
+
+[[nodiscard]] Comparison compare(const GuestCpu& guest, const StockGuest& stock,
+                                 const NodeView& target, const CpuMap* map);
+
+/// One line of `where`.
+struct NodeAnswer {
+    std::string node;
+    Comparison comparison;
+};
+
+/// Where one guest can go.
+struct Placement {
+    std::string subject;  ///< as asked: guest, node or file
+    std::string source;   ///< node on which the guest runs now; not among `nodes`; may be empty
+    std::vector<NodeAnswer> nodes;  ///< sorted by name
+};
+
+/// "can go to 2 of 5 nodes; …" for people and for the `summary` field.
+[[nodiscard]] std::string summary(const Placement& placement);
+
+}  // namespace scout::migration

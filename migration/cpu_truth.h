@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "migration/cpu_map.h"
+#include "migration/feature_set.h"
+#include "migration/guest.h"
+#include "migration/profile.h"
+#include "migration/verdict.h"
+
+/// The CPU truth layer. Rule (checked on 51 real CPUs, cases.md section A):
+///   a guest's CPU = features of its model in the cpu_map + require − disable;
+///   it fits if the vendor is equal and the target's hypervisor can enable every feature of it.
+/// `vmx-*` are compared only when both sides list some. Pure; any thread.
+namespace scout::migration {
+
+/// How a set of features was found.
+enum class SetOrigin : std::uint8_t {
+    listed,     ///< hypervisor-cpu-baseline or node labels listed it
+    expanded,   ///< the document itself lists every feature (`--expand-cpu-features`)
+    by_map,     ///< model expanded through a cpu_map
+    assumed,    ///< a bare `<cpu>`: its own set is taken as what is supported
+    not_known,  ///< could not be found; `why` says why
+};
+
+/// Features of a guest or of a hypervisor, or the reason why they cannot be told.
+struct EffectiveSet {
+    SetOrigin origin = SetOrigin::not_known;
+    FeatureSet features;       ///< empty when not known
+    bool reports_vmx = false;  ///< the document lists vmx-*: only then are they compared
+    std::string map;           ///< name of the cpu_map if it was needed
+    std::string why;           ///< one sentence when not known
+
+    [[nodiscard]] bool known() const noexcept { return origin != SetOrigin::not_known; }
+};
+
+/// True if the lists name every feature of the CPU, so that no cpu_map is needed. libvirt leaves no
+/// mark; a document that lists what every model of the architecture has (x86: fpu, cx8, mmx;
+/// s390x: esan3, zarch) was expanded, for an unexpanded one never repeats the model.
+[[nodiscard]] bool is_expanded(const std::string& arch, const FeatureSet& require,
+                               const FeatureSet& disable);
+
+/// Features that the guest has. `map` may be null: then only expanded documents are known.
+[[nodiscard]] EffectiveSet effective_features(const GuestCpu& guest, const CpuMap* map);
+
+/// Features that the hypervisor can enable: the list where there is one, else its host-model's set.
+[[nodiscard]] EffectiveSet supported_features(const Profile& profile, const CpuMap* map);
+
+/// Why migration facts may not be drawn from the profile (emulation, no host-model, other
+/// architectures, …); nothing if they may. Does not look at the cpu_map.
+[[nodiscard]] std::optional<Reason> not_comparable(const Profile& profile);
+[[nodiscard]] std::optional<Reason> not_comparable(const GuestCpu& guest);
+
+/// Answer of the truth layer for one guest and one target.
+struct TruthAnswer {
+    Verdict verdict = Verdict::unknown;
+    FeatureSet missing;           ///< exact set, also when the vendor differs; empty if not known
+    std::vector<Reason> reasons;  ///< heaviest first
+    std::string map;              ///< cpu_map that was used, or empty
+};
+
+/// A host as a target: its profile and the facts beside it.
+struct Target {
+    const Profile& profile;
+    const HostFacts& facts;
+};
+
+[[nodiscard]] TruthAnswer compare_truth(const GuestCpu& guest, Target target, const CpuMap* map);
+
+/// KubeVirt's tolerance (dossier §14 case; TSCTolerancePPM = 250): a host that cannot scale takes
+/// frequencies within 250 ppm of its own, one that can takes lower ones too.
+[[nodiscard]] bool tsc_acceptable(std::uint64_t guest_hz, std::uint64_t host_hz, bool scalable);
+
+}  // namespace scout::migration

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "migration/feature_set.h"
+#include "migration/profile.h"
+
+namespace scout::migration {
+
+/// How the guest's CPU was asked for.
+enum class CpuMode : std::uint8_t {
+    custom,            ///< a named model; also what libvirt makes of host-model in live XML
+    host_model,        ///< not yet resolved: a guest that would be started on some node
+    host_passthrough,  ///< also `maximum`: the host's CPU as it is, not described by the document
+    unstated,          ///< no `<cpu>` in the document
+};
+
+/// What a guest needs from the host that will run it. For a running guest it comes from the live
+/// domain XML (design §5), for a guest yet to start it is the host-model of a profile.
+struct GuestCpu {
+    CpuMode mode = CpuMode::custom;
+    std::string arch;       ///< libvirt's name
+    std::string virt_type;  ///< "kvm", "qemu", …; empty if unstated
+    std::string vendor;     ///< empty: the document does not name it
+    std::string model;
+    FeatureSet require;   ///< policy require and force
+    FeatureSet disable;   ///< policy disable and forbid
+    std::string machine;  ///< resolved machine type ("pc-q35-7.2"); empty: none asked
+    std::optional<std::uint64_t> tsc_hz;  ///< fixed TSC frequency in Hz, if pinned
+
+    friend bool operator==(const GuestCpu&, const GuestCpu&) = default;
+};
+
+/// The guest that host-model makes on a host with this profile. Model empty if there is no
+/// host-model there. No machine type: domain capabilities name only what was asked for.
+[[nodiscard]] GuestCpu host_model_guest(const Profile& profile);
+
+}  // namespace scout::migration

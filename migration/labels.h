@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "migration/cpu_map.h"
+#include "migration/profile.h"
+
+/// The node labels of KubeVirt's labeller (dossier §5.2), as constants and as a function.
+namespace scout::migration {
+
+using Labels = std::map<std::string, std::string, std::less<>>;
+
+namespace label {
+inline constexpr std::string_view cpu_feature = "cpu-feature.node.kubevirt.io/";
+inline constexpr std::string_view cpu_model = "cpu-model.node.kubevirt.io/";
+inline constexpr std::string_view known_model = "cpu-model-migration.node.kubevirt.io/";
+inline constexpr std::string_view host_model = "host-model-cpu.node.kubevirt.io/";
+inline constexpr std::string_view required_feature =
+    "host-model-required-features.node.kubevirt.io/";
+inline constexpr std::string_view vendor = "cpu-vendor.node.kubevirt.io/";
+inline constexpr std::string_view machine_type = "machine-type.node.kubevirt.io/";
+inline constexpr std::string_view tsc_frequency = "cpu-timer.node.kubevirt.io/tsc-frequency";
+inline constexpr std::string_view tsc_scalable = "cpu-timer.node.kubevirt.io/tsc-scalable";
+inline constexpr std::string_view tsc_scheduling = "scheduling.node.kubevirt.io/tsc-frequency-";
+inline constexpr std::string_view obsolete = "node-labeller.kubevirt.io/obsolete-host-model";
+inline constexpr std::string_view schedulable = "kubevirt.io/schedulable";
+inline constexpr std::string_view arch = "kubernetes.io/arch";
+}  // namespace label
+
+/// What of the KubeVirt CR changes the labels (dossier §5.2).
+struct LabelOptions {
+    /// `configuration.obsoleteCPUModels`: unset ⇒ the built-in list filters models, and no
+    /// host-model is obsolete; set ⇒ its keys do both.
+    const std::set<std::string, std::less<>>* obsolete_models = nullptr;
+};
+
+/// Exactly the labels that the labeller would write for this profile, `kubevirt.io/schedulable`
+/// (heartbeat) and abilities of the host outside the profile (realtime, SEV, Hyper-V) left out.
+/// Without a list of supported features the host-model's own set takes its place, as
+/// hypervisor-cpu-baseline would answer; if the map cannot expand it, only the required features.
+[[nodiscard]] Labels labeller_labels(const Profile& profile, const HostFacts& facts,
+                                     const CpuMap* map, const LabelOptions& options = {});
+
+/// "amd64" for "x86_64", "arm64" for "aarch64", else the name itself.
+[[nodiscard]] std::string go_arch(std::string_view libvirt_arch);
+
+}  // namespace scout::migration

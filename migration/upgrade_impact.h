@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "migration/cpu_map.h"
+#include "migration/profile.h"
+#include "migration/verdict.h"
+
+namespace scout::migration {
+
+/// What an upgrade of one host (microcode, kernel, QEMU, libvirt) means for its guests (case 7).
+struct UpgradeImpact {
+    std::string model_before;
+    std::string model_after;
+    std::optional<Usable> named_usable_before;  ///< is the host-model's name usable as named model
+    std::optional<Usable> named_usable_after;
+    bool comparable = false;    ///< both sets are known
+    FeatureSet missing_after;   ///< a guest started before has them, the host no longer offers them
+    FeatureSet missing_before;  ///< a guest started now has them, the host before had not
+    std::string advice;         ///< one sentence: whether guests need a restart, and which
+
+    [[nodiscard]] bool model_changed() const noexcept { return model_before != model_after; }
+};
+
+[[nodiscard]] UpgradeImpact upgrade_impact(const Profile& before, const Profile& after,
+                                           const CpuMap* map);
+
+}  // namespace scout::migration

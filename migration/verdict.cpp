@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "migration/verdict.h"
+
+#include <algorithm>
+
+namespace scout::migration {
+
+std::string_view to_string(Verdict verdict) noexcept {
+    switch (verdict) {
+        case Verdict::can:
+            return "can";
+        case Verdict::cannot:
+            return "cannot";
+        case Verdict::unknown:
+            return "unknown";
+    }
+    return "unknown";
+}
+
+std::string_view to_string(Layer layer) noexcept {
+    return layer == Layer::stock ? "stock" : "truth";
+}
+
+std::string_view to_string(ReasonCode code) noexcept {
+    switch (code) {
+        case ReasonCode::document:
+            return "document";
+        case ReasonCode::virt_type:
+            return "virt-type";
+        case ReasonCode::arch:
+            return "arch";
+        case ReasonCode::vendor:
+            return "vendor";
+        case ReasonCode::model:
+            return "model";
+        case ReasonCode::machine_type:
+            return "machine-type";
+        case ReasonCode::tsc:
+            return "tsc";
+        case ReasonCode::feature:
+            return "feature";
+        case ReasonCode::not_comparable:
+            return "not-comparable";
+    }
+    return "not-comparable";
+}
+
+Verdict combine(Verdict first, Verdict second) noexcept {
+    if (first == Verdict::cannot || second == Verdict::cannot) {
+        return Verdict::cannot;
+    }
+    if (first == Verdict::can && second == Verdict::can) {
+        return Verdict::can;
+    }
+    return Verdict::unknown;
+}
+
+void order_by_weight(std::vector<Reason>& reasons) {
+    std::stable_sort(reasons.begin(), reasons.end(),
+                     [](const Reason& a, const Reason& b) { return a.code < b.code; });
+}
+
+}  // namespace scout::migration

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace scout::migration {
+
+/// Three values, never two: what cannot be compared is neither yes nor no (design §5).
+enum class Verdict : std::uint8_t {
+    can,
+    cannot,
+    unknown,  ///< cannot be compared; a reason says why
+};
+
+/// Which of the two layers speaks; they are never mixed (design §5).
+enum class Layer : std::uint8_t {
+    stock,  ///< what KubeVirt's label predicate will do (dossier §5.4)
+    truth,  ///< what the target's hypervisor can really run
+};
+
+/// Why not, in order of weight: the first reason of a list is the heaviest.
+enum class ReasonCode : std::uint8_t {
+    document,        ///< a document could not be used at all
+    virt_type,       ///< emulation or another hypervisor on one side
+    arch,            ///< another architecture
+    vendor,          ///< another CPU vendor
+    model,           ///< the CPU model is not known or not usable there
+    machine_type,    ///< the machine type is not offered there
+    tsc,             ///< the guest's fixed TSC frequency does not fit
+    feature,         ///< CPU features are missing there
+    not_comparable,  ///< some fact is missing on one side
+};
+
+struct Reason {
+    ReasonCode code{};
+    Layer layer = Layer::truth;
+    std::string text;               ///< one sentence for a person
+    std::vector<std::string> keys;  ///< features, label keys, models, …: what the text speaks of
+};
+
+[[nodiscard]] std::string_view to_string(Verdict verdict) noexcept;  // "can", …
+[[nodiscard]] std::string_view to_string(Layer layer) noexcept;      // "stock", "truth"
+[[nodiscard]] std::string_view to_string(ReasonCode code) noexcept;  // "machine-type", …
+
+/// `can` only if both can, any `cannot` is cannot, else unknown (design §5).
+[[nodiscard]] Verdict combine(Verdict first, Verdict second) noexcept;
+
+/// Sorts reasons heaviest first; order among equals stays.
+void order_by_weight(std::vector<Reason>& reasons);
+
+}  // namespace scout::migration

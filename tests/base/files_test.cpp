@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/files.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "tests/support/temporary_folder.h"
+
+namespace scout {
+namespace {
+
+TEST(FilesTest, ReadsWhatWasWrittenAtomically) {
+    const test::TemporaryFolder folder;
+    const auto file = folder.path() / "state";
+
+    ASSERT_TRUE(write_file_atomically(file, "first"));
+    ASSERT_TRUE(write_file_atomically(file, "second"));
+
+    EXPECT_EQ(read_file(file).value(), "second");
+    EXPECT_EQ(list_files(folder.path()).value().size(), 1U);
+}
+
+TEST(FilesTest, RefusesAFifoWithoutBlocking) {
+    const test::TemporaryFolder folder;
+    const auto fifo = folder.path() / "fifo";
+    ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+
+    const auto text = read_file(fifo);
+
+    ASSERT_FALSE(text);
+    EXPECT_EQ(text.error().code, Errc::invalid);
+}
+
+TEST(FilesTest, RefusesAFileOverTheLimitAndNamesIt) {
+    const test::TemporaryFolder folder;
+    const auto file = folder.write("big", std::string(1025, 'x'));
+
+    const auto text = read_file(file, 1024);
+
+    ASSERT_FALSE(text);
+    EXPECT_EQ(text.error().code, Errc::invalid);
+    EXPECT_NE(text.error().message.find("big"), std::string::npos);
+}
+
+TEST(FilesTest, SaysNotFoundForAMissingFile) {
+    const test::TemporaryFolder folder;
+
+    EXPECT_EQ(read_file(folder.path() / "absent").error().code, Errc::not_found);
+    EXPECT_EQ(list_files(folder.path() / "absent").error().code, Errc::not_found);
+}
+
+}  // namespace
+}  // namespace scout

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace grpc {
+class ChannelCredentials;
+class ServerCredentials;
+class Channel;
+}  // namespace grpc
+
+namespace scout::wire {
+
+/// Where a gRPC service is: "unix:/path" or "host:port" ("[::1]:9286" for IPv6).
+struct Endpoint {
+    std::string unix_path;  ///< set for unix sockets, then host and port are empty
+    std::string host;
+    std::uint16_t port = 0;
+
+    [[nodiscard]] bool is_unix() const noexcept { return !unix_path.empty(); }
+    /// unix, 127.0.0.0/8 or ::1 by literal address; a name is never taken for loopback, except
+    /// "localhost".
+    [[nodiscard]] bool is_local() const;
+    [[nodiscard]] std::string target() const;  ///< as gRPC wants it
+};
+
+/// Errc::invalid names what was expected; a unix path over 107 bytes is refused (the kernel's
+/// limit for sun_path).
+[[nodiscard]] Result<Endpoint> parse_endpoint(std::string_view text);
+
+/// PEM files of one side of an mTLS connection; re-read when they change, without a restart.
+struct TlsFiles {
+    std::filesystem::path ca;
+    std::filesystem::path certificate;
+    std::filesystem::path key;
+};
+
+/// How a connection is secured. Plaintext is only for local endpoints and only when asked for.
+struct Security {
+    std::optional<TlsFiles> tls;
+    bool plaintext = false;
+    std::string server_name;  ///< expected name in the server's certificate, if not the host
+};
+
+/// Errc::refused with what to do: no TLS files and no plaintext asked for; both; plaintext on an
+/// address that is not local. Unix sockets need neither.
+[[nodiscard]] Status check_security(const Endpoint& endpoint, const Security& security);
+
+/// Credentials after check_security(); TLS files that cannot be read are Errc::invalid.
+[[nodiscard]] Result<std::shared_ptr<grpc::ServerCredentials>> server_credentials(
+    const Endpoint& endpoint, const Security& security);
+[[nodiscard]] Result<std::shared_ptr<grpc::Channel>> open_channel(const Endpoint& endpoint,
+                                                                  const Security& security);
+
+/// Makes room for a unix server socket (case 30): a stale socket file is removed, a live peer or a
+/// file that is no socket is Errc::refused.
+[[nodiscard]] Status claim_unix_path(const std::string& path);
+
+}  // namespace scout::wire
