@@ -28,7 +28,7 @@ namespace scout::documents {
 struct Capabilities {
     std::string arch;                   ///< of the host
     migration::HostFacts facts;         ///< TSC and NUMA cells only
-    std::vector<std::string> machines;  ///< names and canonical names of every guest arch, sorted
+    std::vector<std::string> machines;  ///< of every guest arch, as the labeller takes them; sorted
 };
 [[nodiscard]] Result<Capabilities> parse_capabilities(std::string_view xml);
 

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "documents/cpu_map_files.h"
+
+#include <map>
+#include <set>
+#include <utility>
+
+#include "base/files.h"
+#include "documents/cpu_map_document.h"
+
+namespace scout::documents {
+namespace {
+
+bool stays_in_folder(const std::string& name) {
+    return !name.empty() && name.find('/') == std::string::npos && name != "." && name != "..";
+}
+
+/// Names of the files that hold x86 models: as the index says, else by their own names.
+Result<std::vector<std::string>> model_files(const std::filesystem::path& folder) {
+    auto index = read_file(folder / "index.xml");
+    if (index) {
+        return parse_cpu_map_index(*index);
+    }
+    if (index.error().code != Errc::not_found) {
+        return fail(std::move(index.error()));
+    }
+    auto files = list_files(folder);
+    if (!files) {
+        return fail(std::move(files.error()));
+    }
+    std::vector<std::string> names;
+    for (const auto& file : *files) {
+        auto name = file.filename().string();
+        if (name.starts_with("x86_") && name.ends_with(".xml")) {
+            names.push_back(std::move(name));
+        }
+    }
+    if (names.empty()) {
+        return fail(Errc::not_found,
+                    folder.string() + ": expected a cpu_map (index.xml), found none");
+    }
+    return names;
+}
+
+}  // namespace
+
+Result<migration::CpuMap> load_cpu_map(const std::filesystem::path& folder) {
+    auto names = model_files(folder);
+    if (!names) {
+        return fail(std::move(names.error()).within("cpu_map"));
+    }
+    RawModels models;
+    for (const auto& name : *names) {
+        if (!stays_in_folder(name)) {
+            return fail(Errc::invalid, "cpu_map " + folder.string() +
+                                           ": expected includes inside the folder, found '" + name +
+                                           "'");
+        }
+        auto text = read_file(folder / name);
+        if (!text) {
+            return fail(std::move(text.error()).within("cpu_map"));
+        }
+        if (auto added = add_cpu_map_models(*text, models); !added) {
+            return fail(std::move(added.error()).within("cpu_map " + (folder / name).string()));
+        }
+    }
+    auto resolved = resolve_models(models);
+    if (!resolved) {
+        return fail(std::move(resolved.error()).within("cpu_map " + folder.string()));
+    }
+    return migration::CpuMap{folder.string(), std::move(*resolved)};
+}
+
+Result<migration::CpuMap> load_first_cpu_map(const std::vector<std::filesystem::path>& folders) {
+    std::string tried;
+    for (const auto& folder : folders) {
+        auto map = load_cpu_map(folder);
+        if (map || map.error().code != Errc::not_found) {
+            return map;
+        }
+        tried += (tried.empty() ? "" : ", ") + folder.string();
+    }
+    return fail(Errc::not_found, "expected a cpu_map in one of: " + tried + "; found none");
+}
+
+}  // namespace scout::documents
