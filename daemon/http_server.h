@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+
+#include "base/result.h"
+#include "base/task.h"
+#include "base/task_scope.h"
+
+namespace scout::daemon {
+
+/// "127.0.0.1:9291", "[::1]:9291", "0.0.0.0:0" or "localhost:9291": a literal address and a port;
+/// 0 lets the kernel choose. Errc::invalid says what was expected.
+[[nodiscard]] Result<asio::ip::tcp::endpoint> parse_listen_address(std::string_view text);
+
+struct HttpLimits {
+    std::size_t header_bytes = 8192;
+    std::size_t body_bytes = 1024;  ///< of a request; GET has none, but may say so
+    std::size_t connections = 64;   ///< one more is closed at once and counted
+    std::chrono::milliseconds idle = std::chrono::seconds{10};  ///< for a whole request or answer
+};
+
+struct HttpAnswer {
+    unsigned status = 200;
+    std::string content_type = "text/plain; charset=utf-8";
+    std::string body;
+};
+
+/// A small HTTP/1.1 server for health and metrics: GET and HEAD on exact paths.
+///
+/// Loop thread only. listen() binds, start() begins to accept, stop() ends every connection and
+/// must have returned before the destruction. Handlers run on the loop and must not block.
+class HttpServer {
+public:
+    using Handler = std::function<HttpAnswer()>;
+
+    /// Errc::unavailable in one sentence if the address cannot be bound (port in use, not ours, no
+    /// right), Errc::invalid for a wrong address.
+    [[nodiscard]] static Result<std::unique_ptr<HttpServer>> listen(asio::any_io_executor loop,
+                                                                    std::string_view address,
+                                                                    HttpLimits limits = {});
+    HttpServer(asio::ip::tcp::acceptor acceptor, HttpLimits limits);
+
+    void route(std::string path, Handler handler);
+    void start();
+    [[nodiscard]] Task<> stop();
+
+    /// The port that is bound.
+    [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
+    [[nodiscard]] std::string address() const;
+    [[nodiscard]] std::size_t connections() const noexcept { return streams_.size(); }
+    /// Connections closed at once because too many were open.
+    [[nodiscard]] std::uint64_t turned_away() const noexcept { return turned_away_; }
+
+private:
+    using Stream = boost::beast::tcp_stream;
+
+    [[nodiscard]] Task<> accept_all();
+    [[nodiscard]] Task<> serve(std::shared_ptr<Stream> stream);
+    [[nodiscard]] Task<bool> serve_one(std::shared_ptr<Stream> stream);
+    [[nodiscard]] HttpAnswer answer(std::string_view target) const;
+
+    asio::ip::tcp::acceptor acceptor_;
+    HttpLimits limits_;
+    std::uint16_t port_;
+    std::string address_;
+    std::map<std::string, Handler, std::less<>> routes_;
+    std::set<std::shared_ptr<Stream>> streams_;
+    std::uint64_t turned_away_ = 0;
+    bool stopping_ = false;
+    TaskScope scope_;
+};
+
+}  // namespace scout::daemon
