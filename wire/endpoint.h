@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -40,6 +41,7 @@ struct TlsFiles {
     std::filesystem::path ca;
     std::filesystem::path certificate;
     std::filesystem::path key;
+    std::chrono::seconds reload_every{10};  ///< how often the files are looked at; at least 1 s
 };
 
 /// How a connection is secured. Plaintext is only for local endpoints and only when asked for.

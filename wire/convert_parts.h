@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+
+#include "migration/profile.h"
+#include "virt_scout/v1/profile.pb.h"
+#include "wire/checks.h"
+
+/// What both halves of the converters need; not for other folders.
+namespace scout::wire {
+
+template <class Texts>
+void assign(RepeatedText* out, const Texts& texts) {
+    out->Reserve(static_cast<int>(texts.size()));
+    for (const auto& text : texts) {
+        *out->Add() = text;
+    }
+}
+
+[[nodiscard]] inline virt_scout::v1::Profile::Usable usable_to_wire(
+    const std::optional<migration::Usable>& usable) {
+    using virt_scout::v1::Profile;
+    if (!usable) {
+        return Profile::USABLE_UNSTATED;
+    }
+    switch (*usable) {
+        case migration::Usable::no:
+            return Profile::USABLE_NO;
+        case migration::Usable::yes:
+            return Profile::USABLE_YES;
+        case migration::Usable::unknown:
+            return Profile::USABLE_UNKNOWN;
+    }
+    return Profile::USABLE_UNSTATED;
+}
+
+}  // namespace scout::wire

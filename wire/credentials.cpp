@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <utility>
+
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/security/tls_certificate_provider.h>
+#include <grpcpp/security/tls_credentials_options.h>
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
+
+#include "base/files.h"
+#include "wire/endpoint.h"
+
+namespace scout::wire {
+namespace {
+
+namespace tls = grpc::experimental;
+
+constexpr std::size_t pem_limit = std::size_t{1} << 20U;
+/// Answers about a fleet are large: a matrix of 10,000 nodes has 100 MB of cells.
+constexpr int answer_limit = 256 << 20;
+constexpr int first_reconnect_ms = 500;
+constexpr int last_reconnect_ms = 30'000;
+
+template <auto Release>
+struct Releaser {
+    template <class T>
+    void operator()(T* object) const noexcept {
+        Release(object);
+    }
+};
+using Bio = std::unique_ptr<BIO, Releaser<BIO_free_all>>;
+using Certificate = std::unique_ptr<X509, Releaser<X509_free>>;
+using Key = std::unique_ptr<EVP_PKEY, Releaser<EVP_PKEY_free>>;
+
+Result<Bio> read_pem(const std::filesystem::path& path, std::string_view what) {
+    auto text = read_file(path, pem_limit);
+    if (!text) {
+        return fail(Errc::invalid, std::string{what} + ": " + text.error().message);
+    }
+    Bio bio{BIO_new(BIO_s_mem())};
+    BIO_write(bio.get(), text->data(), static_cast<int>(text->size()));
+    return bio;
+}
+
+/// A key that asks for a password must not stop the daemon at a prompt.
+int no_password(char* /*buffer*/, int /*size*/, int /*writing*/, void* /*user*/) {
+    return 0;
+}
+
+Result<Certificate> read_certificate(const std::filesystem::path& path, std::string_view what) {
+    auto bio = read_pem(path, what);
+    if (!bio) {
+        return fail(std::move(bio.error()));
+    }
+    Certificate certificate{PEM_read_bio_X509(bio->get(), nullptr, no_password, nullptr)};
+    ERR_clear_error();
+    if (!certificate) {
+        return fail(Errc::invalid, std::string{what} + ": " + path.string() +
+                                       ": expected a certificate in PEM form, found none");
+    }
+    return certificate;
+}
+
+/// gRPC tells a wrong file only in its own log, at the first handshake; we tell it at the start.
+Status check_files(const TlsFiles& files) {
+    if (auto authority = read_certificate(files.ca, "TLS CA file"); !authority) {
+        return fail(std::move(authority.error()));
+    }
+    auto certificate = read_certificate(files.certificate, "TLS certificate file");
+    if (!certificate) {
+        return fail(std::move(certificate.error()));
+    }
+    auto bio = read_pem(files.key, "TLS key file");
+    if (!bio) {
+        return fail(std::move(bio.error()));
+    }
+    const Key key{PEM_read_bio_PrivateKey(bio->get(), nullptr, no_password, nullptr)};
+    const bool matches = key && X509_check_private_key(certificate->get(), key.get()) == 1;
+    ERR_clear_error();
+    if (!key) {
+        return fail(Errc::invalid, "TLS key file: " + files.key.string() +
+                                       ": expected a private key in PEM form without a password");
+    }
+    if (!matches) {
+        return fail(Errc::invalid, "TLS key file: " + files.key.string() +
+                                       ": does not belong to the certificate " +
+                                       files.certificate.string());
+    }
+    return {};
+}
+
+std::shared_ptr<tls::CertificateProviderInterface> watch(const TlsFiles& files) {
+    return std::make_shared<tls::FileWatcherCertificateProvider>(
+        files.key.string(), files.certificate.string(), files.ca.string(),
+        static_cast<unsigned>(files.reload_every.count()));
+}
+
+Status check(const Endpoint& endpoint, const Security& security) {
+    if (auto checked = check_security(endpoint, security); !checked) {
+        return checked;
+    }
+    if (endpoint.is_unix() || !security.tls) {
+        return {};
+    }
+    return check_files(*security.tls);
+}
+
+}  // namespace
+
+Result<std::shared_ptr<grpc::ServerCredentials>> server_credentials(const Endpoint& endpoint,
+                                                                    const Security& security) {
+    if (auto checked = check(endpoint, security); !checked) {
+        return fail(std::move(checked.error()));
+    }
+    if (endpoint.is_unix() || !security.tls) {
+        return grpc::InsecureServerCredentials();
+    }
+    tls::TlsServerCredentialsOptions options{watch(*security.tls)};
+    options.watch_root_certs();
+    options.watch_identity_key_cert_pairs();
+    options.set_cert_request_type(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+    return tls::TlsServerCredentials(options);
+}
+
+Result<std::shared_ptr<grpc::Channel>> open_channel(const Endpoint& endpoint,
+                                                    const Security& security) {
+    if (auto checked = check(endpoint, security); !checked) {
+        return fail(std::move(checked.error()));
+    }
+    grpc::ChannelArguments arguments;
+    arguments.SetMaxReceiveMessageSize(answer_limit);
+    arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, first_reconnect_ms);
+    arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, last_reconnect_ms);
+    // A proxy of the environment is never between a node and its aggregator.
+    arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+    // Channels share connections otherwise, and a second one would not see changed TLS files.
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    if (endpoint.is_unix() || !security.tls) {
+        return grpc::CreateCustomChannel(endpoint.target(), grpc::InsecureChannelCredentials(),
+                                         arguments);
+    }
+    if (!security.server_name.empty()) {
+        arguments.SetSslTargetNameOverride(security.server_name);
+    }
+    tls::TlsChannelCredentialsOptions options;
+    options.set_certificate_provider(watch(*security.tls));
+    options.watch_root_certs();
+    options.watch_identity_key_cert_pairs();
+    return grpc::CreateCustomChannel(endpoint.target(), tls::TlsCredentials(options), arguments);
+}
+
+}  // namespace scout::wire

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/endpoint.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <system_error>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/logging.h"
+#include "base/unique_fd.h"
+
+namespace scout::wire {
+namespace {
+
+constexpr std::size_t unix_path_limit = sizeof(sockaddr_un::sun_path) - 1;
+constexpr std::size_t host_limit = 253;
+
+std::string system_text(int error) {
+    return std::generic_category().message(error);
+}
+
+tl::unexpected<Error> wrong_form(std::string_view text, std::string_view why) {
+    return fail(Errc::invalid, "expected unix:/absolute/path, host:port or [IPv6]:port, found " +
+                                   log_value(text) + " (" + std::string{why} + ")");
+}
+
+Result<Endpoint> parse_unix(std::string_view text, std::string_view path) {
+    if (path.starts_with("//")) {
+        path.remove_prefix(2);
+    }
+    if (path.empty() || path.front() != '/') {
+        return wrong_form(text, "the path of a unix socket must be absolute");
+    }
+    if (path.size() > unix_path_limit) {
+        return fail(Errc::invalid, "expected a unix socket path of at most " +
+                                       std::to_string(unix_path_limit) + " bytes, found " +
+                                       std::to_string(path.size()) + ": choose a shorter folder, " +
+                                       log_value(path));
+    }
+    if (path.find('\0') != std::string_view::npos) {
+        return wrong_form(text, "the path has a zero byte");
+    }
+    Endpoint endpoint;
+    endpoint.unix_path = path;
+    return endpoint;
+}
+
+bool is_host_name(std::string_view host) {
+    return std::all_of(host.begin(), host.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '.' || c == '-' || c == '_';
+    });
+}
+
+bool is_ipv6(const std::string& host) {
+    in6_addr address{};
+    return ::inet_pton(AF_INET6, host.c_str(), &address) == 1;
+}
+
+Status check_host(std::string_view text, const Endpoint& endpoint, bool bracketed) {
+    if (endpoint.host.empty() || endpoint.host.size() > host_limit) {
+        return wrong_form(text, "the host is empty or too long");
+    }
+    if (bracketed && !is_ipv6(endpoint.host)) {
+        return wrong_form(text, "no IPv6 address between the brackets");
+    }
+    if (!bracketed && !is_host_name(endpoint.host)) {
+        return wrong_form(text, "the host has characters that no host name has");
+    }
+    return {};
+}
+
+/// One attempt to connect: 0, or the error number.
+int try_connect(const std::string& path) {
+    const UniqueFd probe{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+    if (!probe) {
+        return errno;
+    }
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::memcpy(address.sun_path, path.data(), path.size());
+    // sockaddr_un is passed as sockaddr: the form of the system call.
+    const auto* generic = reinterpret_cast<const sockaddr*>(&address);
+    return ::connect(probe.get(), generic, sizeof(address)) == 0 ? 0 : errno;
+}
+
+}  // namespace
+
+bool Endpoint::is_local() const {
+    if (is_unix() || host == "localhost") {
+        return true;
+    }
+    in_addr v4{};
+    if (::inet_pton(AF_INET, host.c_str(), &v4) == 1) {
+        return (ntohl(v4.s_addr) >> 24U) == 127U;
+    }
+    in6_addr v6{};
+    return ::inet_pton(AF_INET6, host.c_str(), &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
+}
+
+std::string Endpoint::target() const {
+    if (is_unix()) {
+        return "unix:" + unix_path;
+    }
+    const bool v6 = host.find(':') != std::string::npos;
+    return (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
+}
+
+Result<Endpoint> parse_endpoint(std::string_view text) {
+    constexpr std::string_view scheme = "unix:";
+    if (text.starts_with(scheme)) {
+        return parse_unix(text, text.substr(scheme.size()));
+    }
+    const auto colon = text.rfind(':');
+    if (colon == std::string_view::npos) {
+        return wrong_form(text, "there is no port");
+    }
+    Endpoint endpoint;
+    auto host = text.substr(0, colon);
+    const bool bracketed = host.size() >= 2 && host.front() == '[' && host.back() == ']';
+    if (bracketed) {
+        host = host.substr(1, host.size() - 2);
+    }
+    endpoint.host = host;
+    const auto digits = text.substr(colon + 1);
+    const auto [end, error] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), endpoint.port);
+    if (error != std::errc{} || end != digits.data() + digits.size()) {
+        return wrong_form(text, "the port must be a number from 0 to 65535");
+    }
+    if (auto checked = check_host(text, endpoint, bracketed); !checked) {
+        return fail(std::move(checked.error()));
+    }
+    return endpoint;
+}
+
+Status check_security(const Endpoint& endpoint, const Security& security) {
+    if (security.tls && security.plaintext) {
+        return fail(Errc::refused, "both TLS files and plaintext are set for " + endpoint.target() +
+                                       ": choose one of them");
+    }
+    if (endpoint.is_unix() || security.tls) {
+        return {};
+    }
+    if (!security.plaintext) {
+        return fail(Errc::refused, "no TLS files are set for " + endpoint.target() +
+                                       ": set the files of CA, certificate and key" +
+                                       (endpoint.is_local()
+                                            ? ", or ask for plaintext by name on this local address"
+                                            : ""));
+    }
+    if (!endpoint.is_local()) {
+        return fail(Errc::refused,
+                    "plaintext is refused on " + endpoint.target() +
+                        ", which is not a local address: use TLS files, or 127.0.0.1, [::1], "
+                        "localhost or a unix socket");
+    }
+    return {};
+}
+
+Status claim_unix_path(const std::string& path) {
+    if (path.empty() || path.size() > unix_path_limit) {
+        return fail(Errc::invalid, "expected a unix socket path of 1 to " +
+                                       std::to_string(unix_path_limit) + " bytes, found " +
+                                       std::to_string(path.size()));
+    }
+    struct stat info{};
+    if (::lstat(path.c_str(), &info) != 0) {
+        if (errno == ENOENT &&
+            std::filesystem::is_directory(std::filesystem::path{path}.parent_path())) {
+            return {};
+        }
+        return fail(Errc::refused, "socket " + path + ": " + system_text(errno) +
+                                       ": its folder must exist and be accessible");
+    }
+    if (!S_ISSOCK(info.st_mode)) {
+        return fail(Errc::refused, "socket " + path +
+                                       ": a file that is no socket is there; it was left alone: "
+                                       "move it away or choose another path");
+    }
+    const int error = try_connect(path);
+    if (error == 0 || error == EAGAIN) {
+        return fail(Errc::refused, "socket " + path +
+                                       ": another process is listening there: stop it or choose "
+                                       "another path");
+    }
+    if (error != ECONNREFUSED) {
+        return fail(Errc::refused,
+                    "socket " + path + ": cannot tell whether it is in use: " + system_text(error));
+    }
+    if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
+        return fail(Errc::refused,
+                    "socket " + path + ": is stale and cannot be removed: " + system_text(errno));
+    }
+    return {};
+}
+
+}  // namespace scout::wire
