@@ -43,7 +43,7 @@ bool BlockingPool::stop(std::chrono::milliseconds budget) {
     });
     joiner.detach();
     std::unique_lock guard(joined->lock);
-    return joined->signal.wait_for(guard, budget, [&] { return joined->done; });
+    return joined->signal.wait_for(guard, budget, [&joined] { return joined->done; });
 }
 
 }  // namespace scout

@@ -55,7 +55,9 @@ private:
 /// Runs a blocking call `Fn: () -> Result<T>` on the pool and waits for it, but no longer than the
 /// limit: then the call is abandoned, not awaited (Errc::timed_out). Fn owns all that it touches,
 /// for it may outlive the caller. Name the lambda before the co_await (docs/decisions/0004).
+/// The pool must outlive the coroutine: it is stopped after every scope is closed.
 template <class Fn>
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-reference-coroutine-parameters): see the line above
 auto offload(BlockingPool& pool, std::chrono::milliseconds limit, Fn fn)
     -> Task<std::invoke_result_t<Fn&>> {
     using Answer = std::invoke_result_t<Fn&>;

@@ -45,6 +45,9 @@ function(scout_test name)
     if(NOT labels)
         set(labels "unit")
     endif()
+    if("unit" IN_LIST labels)
+        add_dependencies(unit_tests ${name}_test)
+    endif()
     gtest_discover_tests(${name}_test
         DISCOVERY_TIMEOUT 60
         PROPERTIES LABELS "${labels}" TIMEOUT 300 SKIP_REGULAR_EXPRESSION "\\[  SKIPPED \\]")
