@@ -15,7 +15,8 @@ namespace scout::migration {
 struct NodeView {
     const Profile& profile;
     const HostFacts& facts;
-    const Labels& labels;  ///< as KubeVirt wrote them, or labeller_labels() where it did not
+    const Labels& labels;  ///< as KubeVirt wrote them, or standalone_labels() where it did not
+    bool labels_derived = true;  ///< the labels are ours: what the profile leaves open, they do too
 };
 
 /// Both layers for one guest and one target. `verdict` of the whole is combine(gate, truth); tools

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "migration/guest.h"
 
+#include <utility>
+
 namespace scout::migration {
 
 GuestCpu host_model_guest(const Profile& profile) {
@@ -13,6 +15,13 @@ GuestCpu host_model_guest(const Profile& profile) {
         guest.model = profile.host_model->name;
         guest.require = profile.host_model->require;
         guest.disable = profile.host_model->disable;
+    }
+    return guest;
+}
+
+GuestCpu running_on(GuestCpu guest, const Profile& host) {
+    if (guest.vendor.empty()) {
+        guest.vendor = host.vendor;
     }
     return guest;
 }

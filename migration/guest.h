@@ -38,4 +38,8 @@ struct GuestCpu {
 /// host-model there. No machine type: domain capabilities name only what was asked for.
 [[nodiscard]] GuestCpu host_model_guest(const Profile& profile);
 
+/// A running guest completed by the host that runs it: live XML of a named model leaves out the
+/// vendor, and KVM shows a guest the vendor of its host.
+[[nodiscard]] GuestCpu running_on(GuestCpu guest, const Profile& host);
+
 }  // namespace scout::migration

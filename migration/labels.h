@@ -45,6 +45,11 @@ struct LabelOptions {
 [[nodiscard]] Labels labeller_labels(const Profile& profile, const HostFacts& facts,
                                      const CpuMap* map, const LabelOptions& options = {});
 
+/// labeller_labels() and what every node that takes VMs carries besides: `kubernetes.io/arch` and
+/// `kubevirt.io/schedulable`. For hosts and documents outside a cluster; a bare `<cpu>` is x86.
+[[nodiscard]] Labels standalone_labels(const Profile& profile, const HostFacts& facts,
+                                       const CpuMap* map);
+
 /// "amd64" for "x86_64", "arm64" for "aarch64", else the name itself.
 [[nodiscard]] std::string go_arch(std::string_view libvirt_arch);
 

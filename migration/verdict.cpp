@@ -39,6 +39,8 @@ std::string_view to_string(ReasonCode code) noexcept {
             return "tsc";
         case ReasonCode::feature:
             return "feature";
+        case ReasonCode::unschedulable:
+            return "unschedulable";
         case ReasonCode::not_comparable:
             return "not-comparable";
     }

@@ -31,6 +31,7 @@ enum class ReasonCode : std::uint8_t {
     machine_type,    ///< the machine type is not offered there
     tsc,             ///< the guest's fixed TSC frequency does not fit
     feature,         ///< CPU features are missing there
+    unschedulable,   ///< the target takes no VMs at the moment
     not_comparable,  ///< some fact is missing on one side
 };
 

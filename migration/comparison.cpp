@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "migration/comparison.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace scout::migration {
+namespace {
+
+/// Where the labels are ours and the profile's features could not be expanded, a missing feature
+/// label proves nothing.
+void soften(StockAnswer& gate, const NodeView& target, const CpuMap* map) {
+    if (!target.labels_derived || gate.verdict != Verdict::cannot) {
+        return;
+    }
+    const auto supported = supported_features(target.profile, map);
+    const bool only_features =
+        std::all_of(gate.reasons.begin(), gate.reasons.end(),
+                    [](const Reason& reason) { return reason.code == ReasonCode::feature; });
+    if (supported.known() || !only_features) {
+        return;
+    }
+    gate.verdict = Verdict::unknown;
+    gate.reasons = {{.code = ReasonCode::not_comparable,
+                     .layer = Layer::stock,
+                     .text = "the feature labels of the target cannot be told: " + supported.why,
+                     .keys = {}}};
+}
+
+std::string count_text(std::size_t count, std::string_view what) {
+    return std::to_string(count) + " " + std::string{what};
+}
+
+}  // namespace
+
+Comparison compare(const GuestCpu& guest, const StockGuest& stock, const NodeView& target,
+                   const CpuMap* map) {
+    auto truth = compare_truth(guest, {.profile = target.profile, .facts = target.facts}, map);
+    auto gate = pass_gate(stock, stock_node(target.labels));
+    soften(gate, target, map);
+    Comparison out;
+    out.gate = gate.verdict;
+    out.truth = truth.verdict;
+    out.verdict = combine(gate.verdict, truth.verdict);
+    out.missing = std::move(truth.missing);
+    out.map = std::move(truth.map);
+    out.reasons = std::move(truth.reasons);
+    std::move(gate.reasons.begin(), gate.reasons.end(), std::back_inserter(out.reasons));
+    order_by_weight(out.reasons);
+    return out;
+}
+
+std::string summary(const Placement& placement) {
+    std::size_t can = 0;
+    std::size_t unknown = 0;
+    std::size_t gaps = 0;
+    for (const auto& node : placement.nodes) {
+        can += node.comparison.verdict == Verdict::can ? 1U : 0U;
+        unknown += node.comparison.verdict == Verdict::unknown ? 1U : 0U;
+        gaps += node.comparison.gap() ? 1U : 0U;
+    }
+    std::string text =
+        "can go to " + std::to_string(can) + " of " +
+        count_text(placement.nodes.size(), placement.nodes.size() == 1 ? "node" : "nodes");
+    if (unknown > 0) {
+        text += "; " + count_text(unknown, "cannot be compared");
+    }
+    if (gaps > 0) {
+        text += "; " + count_text(gaps, "would be let through by KubeVirt's labels and fail");
+    }
+    return text;
+}
+
+}  // namespace scout::migration

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "migration/cpu_truth.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace scout::migration {
+namespace {
+
+constexpr std::string_view emulation = "qemu";
+constexpr std::string_view kvm = "kvm";
+
+/// Architectures whose CPUs libvirt describes by model and features.
+bool has_feature_model(std::string_view arch) {
+    return arch.empty() || arch == "x86_64" || arch == "i686" || arch == "s390x";
+}
+
+Reason truth_reason(ReasonCode code, std::string text, std::vector<std::string> keys = {}) {
+    return Reason{
+        .code = code, .layer = Layer::truth, .text = std::move(text), .keys = std::move(keys)};
+}
+
+std::optional<Reason> check_virt_type(const std::string& virt_type) {
+    if (virt_type.empty() || virt_type == kvm) {
+        return std::nullopt;
+    }
+    if (virt_type == emulation) {
+        return truth_reason(
+            ReasonCode::virt_type,
+            "emulation (domain type qemu) is not KVM: what it offers says nothing of "
+            "the host's CPU, so no migration facts may be drawn",
+            {virt_type});
+    }
+    return truth_reason(ReasonCode::virt_type,
+                        "domain type " + virt_type + " is not KVM: only KVM guests are compared",
+                        {virt_type});
+}
+
+/// Collects what the checks find; a `cannot` outweighs what is not known.
+class Findings {
+public:
+    void cannot(Reason reason) {
+        cannot_ = true;
+        reasons_.push_back(std::move(reason));
+    }
+    /// Both sides often lack the same fact; it is said once.
+    void unknown(Reason reason) {
+        unknown_ = true;
+        const bool said =
+            std::any_of(reasons_.begin(), reasons_.end(),
+                        [&reason](const auto& other) { return other.text == reason.text; });
+        if (!said) {
+            reasons_.push_back(std::move(reason));
+        }
+    }
+    [[nodiscard]] TruthAnswer answer() && {
+        TruthAnswer out;
+        out.verdict = cannot_ ? Verdict::cannot : unknown_ ? Verdict::unknown : Verdict::can;
+        order_by_weight(reasons_);
+        out.reasons = std::move(reasons_);
+        return out;
+    }
+
+private:
+    bool cannot_ = false;
+    bool unknown_ = false;
+    std::vector<Reason> reasons_;
+};
+
+/// Vendor that the guest's CPU shows: its own, else the one its model is of.
+std::string guest_vendor(const GuestCpu& guest, const CpuMap* map) {
+    if (!guest.vendor.empty()) {
+        return guest.vendor;
+    }
+    const MapModel* model = map != nullptr ? map->find(guest.model) : nullptr;
+    return model != nullptr ? model->vendor : std::string{};
+}
+
+void check_vendor(const GuestCpu& guest, const Profile& target, const CpuMap* map,
+                  Findings& findings) {
+    const std::string wanted = guest_vendor(guest, map);
+    std::string offered = target.vendor;
+    if (offered.empty() && target.host_model) {
+        offered = guest_vendor(host_model_guest(target), map);
+    }
+    if (wanted == offered) {
+        return;
+    }
+    if (!guest.vendor.empty() && !offered.empty()) {
+        findings.cannot(
+            truth_reason(ReasonCode::vendor,
+                         "the guest's CPU vendor is " + wanted + ", the target's is " + offered,
+                         {wanted, offered}));
+        return;
+    }
+    findings.unknown(
+        truth_reason(ReasonCode::vendor,
+                     "the documents do not name the CPU vendor on both sides (guest: " +
+                         (wanted.empty() ? "unstated" : wanted) +
+                         ", target: " + (offered.empty() ? "unstated" : offered) + ")",
+                     {}));
+}
+
+void check_machine(const GuestCpu& guest, const Profile& target, Findings& findings) {
+    if (guest.machine.empty() || target.machines.empty()) {
+        return;
+    }
+    if (std::binary_search(target.machines.begin(), target.machines.end(), guest.machine)) {
+        return;
+    }
+    findings.cannot(truth_reason(ReasonCode::machine_type,
+                                 "the target does not offer machine type " + guest.machine,
+                                 {guest.machine}));
+}
+
+void check_tsc(const GuestCpu& guest, const HostFacts& facts, Findings& findings) {
+    if (!guest.tsc_hz) {
+        return;
+    }
+    const std::string wanted = std::to_string(*guest.tsc_hz);
+    if (!facts.tsc_hz) {
+        findings.unknown(truth_reason(ReasonCode::tsc,
+                                      "the guest's TSC is pinned to " + wanted +
+                                          " Hz and the target's TSC frequency is not known",
+                                      {wanted}));
+        return;
+    }
+    if (!tsc_acceptable(*guest.tsc_hz, *facts.tsc_hz, facts.tsc_scalable)) {
+        const std::string offered = std::to_string(*facts.tsc_hz);
+        findings.cannot(truth_reason(
+            ReasonCode::tsc,
+            "the guest's TSC is pinned to " + wanted + " Hz, the target runs at " + offered +
+                (facts.tsc_scalable ? " Hz (scalable)" : " Hz and cannot scale"),
+            {wanted, offered}));
+    }
+}
+
+FeatureSet missing_features(const EffectiveSet& guest, const EffectiveSet& target) {
+    auto missing = subtract(guest.features, target.features);
+    return guest.reports_vmx && target.reports_vmx ? missing : without_vmx_details(missing);
+}
+
+FeatureSet check_features(const GuestCpu& guest, const Profile& target, const CpuMap* map,
+                          Findings& findings) {
+    const auto wanted = effective_features(guest, map);
+    const auto offered = supported_features(target, map);
+    for (const auto* side : {&wanted, &offered}) {
+        if (!side->known()) {
+            findings.unknown(truth_reason(ReasonCode::not_comparable, side->why));
+        }
+    }
+    if (!wanted.known() || !offered.known()) {
+        return {};
+    }
+    auto missing = missing_features(wanted, offered);
+    if (!missing.empty()) {
+        findings.cannot(truth_reason(ReasonCode::feature,
+                                     "the target's hypervisor cannot enable " + join(missing),
+                                     missing));
+    }
+    return missing;
+}
+
+std::string map_used(const GuestCpu& guest, const Profile& target, const CpuMap* map) {
+    const auto wanted = effective_features(guest, map);
+    return wanted.map.empty() ? supported_features(target, map).map : wanted.map;
+}
+
+}  // namespace
+
+std::optional<Reason> not_comparable(const Profile& profile) {
+    if (auto reason = check_virt_type(profile.virt_type)) {
+        return reason;
+    }
+    if (!has_feature_model(profile.arch)) {
+        return truth_reason(ReasonCode::not_comparable,
+                            "CPUs of architecture " + profile.arch +
+                                " cannot be compared: libvirt does not describe them by features",
+                            {profile.arch});
+    }
+    if (!profile.host_model || profile.host_model->name.empty()) {
+        return truth_reason(ReasonCode::not_comparable,
+                            "libvirt offers no host-model there, so what its hypervisor can enable "
+                            "is not known");
+    }
+    return std::nullopt;
+}
+
+std::optional<Reason> not_comparable(const GuestCpu& guest) {
+    if (auto reason = check_virt_type(guest.virt_type)) {
+        return reason;
+    }
+    if (!has_feature_model(guest.arch)) {
+        return truth_reason(ReasonCode::not_comparable,
+                            "CPUs of architecture " + guest.arch +
+                                " cannot be compared: libvirt does not describe them by features",
+                            {guest.arch});
+    }
+    if (guest.mode == CpuMode::host_passthrough) {
+        return truth_reason(
+            ReasonCode::not_comparable,
+            "the guest has its host's CPU passed through: the document does not say "
+            "which features it has");
+    }
+    if (guest.model.empty()) {
+        return truth_reason(ReasonCode::not_comparable,
+                            "the document names no CPU model for the guest; use the live XML of a "
+                            "running guest");
+    }
+    return std::nullopt;
+}
+
+bool tsc_acceptable(std::uint64_t guest_hz, std::uint64_t host_hz, bool scalable) {
+    constexpr std::uint64_t tolerance_ppm = 250;
+    if (scalable && guest_hz <= host_hz) {
+        return true;
+    }
+    const std::uint64_t distance = guest_hz > host_hz ? guest_hz - host_hz : host_hz - guest_hz;
+    // distance ≤ host × 250 / 10⁶, without overflow for any frequency below 2⁵⁴ Hz.
+    const std::uint64_t tolerance =
+        host_hz / 1'000'000 * tolerance_ppm + host_hz % 1'000'000 * tolerance_ppm / 1'000'000;
+    return distance <= tolerance;
+}
+
+TruthAnswer compare_truth(const GuestCpu& guest, Target target, const CpuMap* map) {
+    const auto guest_fault = not_comparable(guest);
+    const auto target_fault = not_comparable(target.profile);
+    Findings findings;
+    const bool emulated = (guest_fault && guest_fault->code == ReasonCode::virt_type) ||
+                          (target_fault && target_fault->code == ReasonCode::virt_type);
+    if (!emulated && !guest.arch.empty() && !target.profile.arch.empty() &&
+        guest.arch != target.profile.arch) {
+        findings.cannot(
+            truth_reason(ReasonCode::arch,
+                         "the guest is " + guest.arch + ", the target is " + target.profile.arch,
+                         {guest.arch, target.profile.arch}));
+        return std::move(findings).answer();
+    }
+    if (guest_fault || target_fault) {
+        for (const auto& fault : {guest_fault, target_fault}) {
+            if (fault) {
+                findings.unknown(*fault);
+            }
+        }
+        return std::move(findings).answer();
+    }
+    check_vendor(guest, target.profile, map, findings);
+    check_machine(guest, target.profile, findings);
+    check_tsc(guest, target.facts, findings);
+    auto missing = check_features(guest, target.profile, map, findings);
+    auto answer = std::move(findings).answer();
+    answer.missing = std::move(missing);
+    answer.map = map_used(guest, target.profile, map);
+    return answer;
+}
+
+}  // namespace scout::migration

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace scout::migration {
+
+/// Names to small numbers. Counted: a number is free again when its last user lets go, so names
+/// that come and go from outside do not add up.
+class Interner {
+public:
+    using Id = std::uint32_t;
+
+    /// The number of the name; one more user. `kind` keeps equal names of different things apart.
+    [[nodiscard]] Id acquire(char kind, std::string_view name);
+    void release(Id id);
+
+    [[nodiscard]] std::size_t size() const noexcept { return ids_.size(); }
+
+private:
+    struct Slot {
+        std::string key;
+        std::uint32_t users = 0;
+    };
+    std::unordered_map<std::string, Id> ids_;
+    std::vector<Slot> slots_;
+    std::vector<Id> free_;
+};
+
+}  // namespace scout::migration

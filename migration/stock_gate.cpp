@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "migration/stock_gate.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "migration/cpu_truth.h"
+
+namespace scout::migration {
+namespace {
+
+std::optional<std::uint64_t> whole_number(std::string_view text) {
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || end != text.data() + text.size()) {
+        return std::nullopt;
+    }
+    return value;
+}
+
+/// Names behind a label prefix, in the order of the labels: sorted, each once.
+std::vector<std::string> names_behind(const Labels& labels, std::string_view prefix) {
+    std::vector<std::string> names;
+    for (auto it = labels.lower_bound(prefix); it != labels.end(); ++it) {
+        if (!std::string_view{it->first}.starts_with(prefix)) {
+            break;
+        }
+        if (it->second == "true") {
+            names.push_back(it->first.substr(prefix.size()));
+        }
+    }
+    return names;
+}
+
+std::string_view value_of(const Labels& labels, std::string_view key) {
+    const auto found = labels.find(key);
+    return found == labels.end() ? std::string_view{} : std::string_view{found->second};
+}
+
+std::vector<std::string> keyed(std::string_view prefix, const std::vector<std::string>& names) {
+    std::vector<std::string> keys;
+    keys.reserve(names.size());
+    for (const auto& name : names) {
+        keys.push_back(std::string{prefix} + name);
+    }
+    return keys;
+}
+
+class Gate {
+public:
+    explicit Gate(const StockNode& target) : target_(target) {}
+
+    /// The target must carry each of these names behind the prefix.
+    void require(ReasonCode code, std::string_view prefix, const std::vector<std::string>& wanted,
+                 const std::vector<std::string>& offered, std::string_view what) {
+        std::vector<std::string> lacking;
+        std::set_difference(wanted.begin(), wanted.end(), offered.begin(), offered.end(),
+                            std::back_inserter(lacking));
+        if (!lacking.empty()) {
+            refuse(code,
+                   "the target node has no label for " + std::string{what} + " " + join(lacking),
+                   keyed(prefix, lacking));
+        }
+    }
+    void refuse(ReasonCode code, std::string text, std::vector<std::string> keys) {
+        refused_ = true;
+        note(code, std::move(text), std::move(keys));
+    }
+    /// A reason that makes the answer unknown, unless something else refuses.
+    void note(ReasonCode code, std::string text, std::vector<std::string> keys) {
+        reasons_.push_back({.code = code,
+                            .layer = Layer::stock,
+                            .text = std::move(text),
+                            .keys = std::move(keys)});
+    }
+    [[nodiscard]] const StockNode& target() const noexcept { return target_; }
+    [[nodiscard]] StockAnswer answer() && {
+        order_by_weight(reasons_);
+        const auto verdict = refused_           ? Verdict::cannot
+                             : reasons_.empty() ? Verdict::can
+                                                : Verdict::unknown;
+        return {.verdict = verdict, .reasons = std::move(reasons_)};
+    }
+
+private:
+    const StockNode& target_;
+    bool refused_ = false;
+    std::vector<Reason> reasons_;
+};
+
+void check_node(const StockGuest& guest, Gate& gate) {
+    const auto& target = gate.target();
+    if (!target.schedulable) {
+        gate.refuse(ReasonCode::unschedulable,
+                    "the target node is not " + std::string{label::schedulable} + "=true",
+                    {std::string{label::schedulable}});
+    }
+    if (!guest.arch.empty() && guest.arch != target.arch) {
+        gate.refuse(ReasonCode::arch,
+                    "the guest needs " + std::string{label::arch} + "=" + guest.arch +
+                        ", the target node has " + (target.arch.empty() ? "none" : target.arch),
+                    {std::string{label::arch}});
+    }
+    if (!guest.host_model.empty() && target.obsolete_host_model) {
+        gate.refuse(ReasonCode::model,
+                    "the target node's own host model is obsolete (KubeVirt CR, obsoleteCPUModels)",
+                    {std::string{label::obsolete}});
+    }
+}
+
+/// KubeVirt asks for one vendor label of the source; of several it takes any (dossier §5.2: stale
+/// ones may remain), so the answer is certain only if all lead to the same.
+void check_vendor(const StockGuest& guest, Gate& gate) {
+    const auto& offered = gate.target().vendors;
+    const bool some =
+        std::any_of(guest.vendors.begin(), guest.vendors.end(), [&offered](const auto& name) {
+            return std::binary_search(offered.begin(), offered.end(), name);
+        });
+    const bool all =
+        std::includes(offered.begin(), offered.end(), guest.vendors.begin(), guest.vendors.end());
+    if (some && !all) {
+        gate.note(ReasonCode::vendor,
+                  "the source node's labels are inconsistent: vendors " + join(guest.vendors) +
+                      "; KubeVirt asks for any one of them",
+                  keyed(label::vendor, guest.vendors));
+    } else if (!all) {
+        gate.require(ReasonCode::vendor, label::vendor, guest.vendors, offered, "CPU vendor");
+    }
+}
+
+void check_tsc(const StockGuest& guest, Gate& gate) {
+    if (!guest.tsc_hz) {
+        return;
+    }
+    const auto& target = gate.target();
+    const std::string wanted = std::to_string(*guest.tsc_hz);
+    if (!target.tsc_hz || !tsc_acceptable(*guest.tsc_hz, *target.tsc_hz, target.tsc_scalable)) {
+        gate.refuse(ReasonCode::tsc,
+                    "the guest's TSC is pinned to " + wanted + " Hz, the target node takes " +
+                        (target.tsc_hz ? std::to_string(*target.tsc_hz) + " Hz" : "no pinned TSC"),
+                    {std::string{label::tsc_scheduling} + wanted});
+    }
+}
+
+}  // namespace
+
+StockNode stock_node(const Labels& labels) {
+    StockNode node;
+    node.arch = value_of(labels, label::arch);
+    node.schedulable = value_of(labels, label::schedulable) == "true";
+    node.obsolete_host_model = labels.contains(label::obsolete);
+    node.host_models = names_behind(labels, label::host_model);
+    node.vendors = names_behind(labels, label::vendor);
+    node.required = names_behind(labels, label::required_feature);
+    node.features = names_behind(labels, label::cpu_feature);
+    node.known_models = names_behind(labels, label::known_model);
+    node.usable_models = names_behind(labels, label::cpu_model);
+    node.machine_types = names_behind(labels, label::machine_type);
+    node.tsc_hz = whole_number(value_of(labels, label::tsc_frequency));
+    node.tsc_scalable = value_of(labels, label::tsc_scalable) == "true";
+    return node;
+}
+
+StockGuest stock_host_model_guest(const StockNode& source, std::string_view machine_type) {
+    StockGuest guest;
+    guest.arch = source.arch;
+    guest.vendors = source.vendors;
+    guest.machine_type = machine_type;
+    if (source.host_models.empty()) {
+        guest.impossible =
+            "the source node has no host-model-cpu label, so KubeVirt makes no target "
+            "pod for host-model guests of it";
+        return guest;
+    }
+    if (source.host_models.size() > 1) {
+        guest.impossible =
+            "the source node's labels are inconsistent: host models " + join(source.host_models);
+        return guest;
+    }
+    guest.host_model = source.host_models.front();
+    guest.features = source.required;
+    return guest;
+}
+
+StockGuest stock_guest(const GuestCpu& guest, const StockNode& source) {
+    StockGuest out;
+    const bool as_host_model = source.host_models.size() == 1 &&
+                               source.host_models.front() == guest.model &&
+                               std::includes(guest.require.begin(), guest.require.end(),
+                                             source.required.begin(), source.required.end());
+    if (as_host_model) {
+        out = stock_host_model_guest(source, guest.machine);
+    } else {
+        out.arch = source.arch.empty() ? go_arch(guest.arch) : source.arch;
+        out.vendors = source.vendors;
+        out.machine_type = guest.machine;
+        out.named_model = guest.model;
+    }
+    if (out.vendors.empty() && !guest.vendor.empty()) {
+        out.vendors = {guest.vendor};
+    }
+    out.tsc_hz = guest.tsc_hz;
+    return out;
+}
+
+StockAnswer pass_gate(const StockGuest& guest, const StockNode& target) {
+    if (!guest.impossible.empty()) {
+        return {.verdict = Verdict::unknown,
+                .reasons = {{.code = ReasonCode::not_comparable,
+                             .layer = Layer::stock,
+                             .text = guest.impossible,
+                             .keys = {}}}};
+    }
+    Gate gate(target);
+    check_node(guest, gate);
+    check_tsc(guest, gate);
+    check_vendor(guest, gate);
+    if (!guest.host_model.empty()) {
+        gate.require(ReasonCode::model, label::known_model, {guest.host_model}, target.known_models,
+                     "known model");
+    }
+    if (!guest.named_model.empty()) {
+        gate.require(ReasonCode::model, label::cpu_model, {guest.named_model}, target.usable_models,
+                     "usable model");
+    }
+    if (!guest.machine_type.empty()) {
+        gate.require(ReasonCode::machine_type, label::machine_type, {guest.machine_type},
+                     target.machine_types, "machine type");
+    }
+    gate.require(ReasonCode::feature, label::cpu_feature, guest.features, target.features,
+                 "CPU feature");
+    return std::move(gate).answer();
+}
+
+}  // namespace scout::migration
