@@ -14,8 +14,7 @@ namespace scout::hypervisor {
 
 /// What a lifecycle event of libvirt says happened. The words are libvirt's.
 enum class Lifecycle : std::uint8_t {
-    defined,
-    renamed,  ///< `defined` after a rename, with the new name
+    defined,  ///< new, changed, or under a new name
     undefined,
     started,
     suspended,
@@ -83,6 +82,7 @@ private:
     using Guests = std::map<std::string, GuestState>;
 
     void touch(const std::string& uuid);
+    void apply_to_new(const IncomingEvent& event, WallTime at, Events& out);
     void add(GuestState guest, WallTime at, FoundBy found_by, Events& out);
     Guests::iterator remove(Guests::iterator guest, WallTime at, FoundBy found_by, Events& out);
     void remove_namesakes(const GuestState& guest, WallTime at, FoundBy found_by, Events& out);
