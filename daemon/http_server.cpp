@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/http_server.h"
+
+#include <charconv>
+#include <optional>
+#include <utility>
+
+#include <boost/asio/ip/address.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/error.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <boost/beast/http/write.hpp>
+
+#include "base/logging.h"
+
+namespace scout::daemon {
+namespace {
+
+namespace http = boost::beast::http;
+using asio::ip::tcp;
+using boost::system::error_code;
+using Response = http::response<http::string_body>;
+
+constexpr std::chrono::milliseconds accept_pause{100};
+
+tl::unexpected<Error> wrong_address(std::string_view text) {
+    return fail(Errc::invalid,
+                "expected an address and a port such as '127.0.0.1:9291' or '[::1]:9291', found " +
+                    log_value(text));
+}
+
+std::string cannot_listen(const std::string& address, const error_code& error) {
+    if (error == asio::error::address_in_use) {
+        return "cannot listen on " + address +
+               ": the port is in use by another program; stop it or choose another port";
+    }
+    return "cannot listen on " + address + ": " + error.message();
+}
+
+/// Status for a request that could not be read; nothing for a peer that went away.
+std::optional<http::status> status_for(const error_code& error) {
+    if (error == http::error::header_limit) {
+        return http::status::request_header_fields_too_large;
+    }
+    if (error == http::error::body_limit) {
+        return http::status::payload_too_large;
+    }
+    if (error.category() == http::make_error_code(http::error::bad_method).category() &&
+        error != http::error::end_of_stream && error != http::error::partial_message) {
+        return http::status::bad_request;
+    }
+    return std::nullopt;
+}
+
+Response make_response(HttpAnswer answer, unsigned http_version) {
+    Response response;
+    response.version(http_version);
+    response.result(answer.status);
+    response.set(http::field::content_type, answer.content_type);
+    response.set(http::field::cache_control, "no-store");
+    response.body() = std::move(answer.body);
+    return response;
+}
+
+HttpAnswer plain(http::status status) {
+    return {.status = static_cast<unsigned>(status),
+            .body = std::string{http::obsolete_reason(status)} + "\n"};
+}
+
+}  // namespace
+
+Result<tcp::endpoint> parse_listen_address(std::string_view text) {
+    const auto colon = text.rfind(':');
+    if (colon == std::string_view::npos) {
+        return wrong_address(text);
+    }
+    auto host = text.substr(0, colon);
+    const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
+    if (bracketed) {
+        host = host.substr(1, host.size() - 2);
+    }
+    const auto port_text = text.substr(colon + 1);
+    std::uint16_t port = 0;
+    const char* const last = port_text.data() + port_text.size();
+    const auto [end, wrong] = std::from_chars(port_text.data(), last, port);
+    if (wrong != std::errc{} || end != last) {
+        return wrong_address(text);
+    }
+    error_code error;
+    const auto address =
+        asio::ip::make_address(host == "localhost" ? "127.0.0.1" : std::string{host}, error);
+    if (error || address.is_v6() != bracketed) {
+        return wrong_address(text);
+    }
+    return tcp::endpoint{address, port};
+}
+
+Result<std::unique_ptr<HttpServer>> HttpServer::listen(asio::any_io_executor loop,
+                                                       std::string_view address,
+                                                       HttpLimits limits) {
+    const auto endpoint = parse_listen_address(address);
+    if (!endpoint) {
+        return fail(endpoint.error());
+    }
+    tcp::acceptor acceptor(std::move(loop));
+    error_code error;
+    acceptor.open(endpoint->protocol(), error);
+    if (!error) {
+        acceptor.set_option(tcp::acceptor::reuse_address(true), error);
+    }
+    if (!error) {
+        acceptor.bind(*endpoint, error);
+    }
+    if (!error) {
+        acceptor.listen(tcp::acceptor::max_listen_connections, error);
+    }
+    if (error) {
+        return fail(Errc::unavailable, cannot_listen(std::string{address}, error));
+    }
+    return std::make_unique<HttpServer>(std::move(acceptor), limits);
+}
+
+HttpServer::HttpServer(tcp::acceptor acceptor, HttpLimits limits)
+    : acceptor_(std::move(acceptor)), limits_(limits), scope_(acceptor_.get_executor()) {
+    const auto local = acceptor_.local_endpoint();
+    port_ = local.port();
+    const auto host = local.address().to_string();
+    address_ = (local.address().is_v6() ? "[" + host + "]" : host) + ":" + std::to_string(port_);
+}
+
+void HttpServer::route(std::string path, Handler handler) {
+    routes_[std::move(path)] = std::move(handler);
+}
+
+void HttpServer::start() {
+    scope_.spawn("http accept", [this] { return accept_all(); });
+}
+
+Task<> HttpServer::stop() {
+    stopping_ = true;
+    error_code ignored;
+    acceptor_.close(ignored);
+    for (const auto& stream : streams_) {
+        stream->close();
+    }
+    co_await scope_.close();
+}
+
+Task<> HttpServer::accept_all() {
+    asio::steady_timer pause(acceptor_.get_executor());
+    while (!stopping_) {
+        auto [error, socket] = co_await acceptor_.async_accept(as_result);
+        if (stopping_ || error == asio::error::operation_aborted) {
+            co_return;
+        }
+        if (error) {
+            // Out of descriptors, most likely: accepting again at once would spin.
+            pause.expires_after(accept_pause);
+            co_await pause.async_wait(as_result);
+            continue;
+        }
+        if (streams_.size() >= limits_.connections) {
+            ++turned_away_;
+            continue;
+        }
+        auto stream = std::make_shared<Stream>(std::move(socket));
+        streams_.insert(stream);
+        scope_.spawn("http connection", [this, stream] { return serve(stream); });
+    }
+}
+
+Task<> HttpServer::serve(std::shared_ptr<Stream> stream) {
+    for (;;) {
+        const bool more = co_await serve_one(stream);
+        if (!more || stopping_) {
+            break;
+        }
+    }
+    stream->close();
+    streams_.erase(stream);
+}
+
+Task<bool> HttpServer::serve_one(std::shared_ptr<Stream> stream) {
+    boost::beast::flat_buffer buffer(limits_.header_bytes + limits_.body_bytes);
+    http::request_parser<http::string_body> parser;
+    parser.header_limit(static_cast<std::uint32_t>(limits_.header_bytes));
+    parser.body_limit(limits_.body_bytes);
+    stream->expires_after(limits_.idle);
+    const auto [error, read] = co_await http::async_read(*stream, buffer, parser, as_result);
+    const auto refused = error ? status_for(error) : std::nullopt;
+    if (error && !refused) {
+        co_return false;
+    }
+    const auto& request = parser.get();
+    const bool head = request.method() == http::verb::head;
+    const bool allowed = head || request.method() == http::verb::get;
+    HttpAnswer found;
+    if (refused) {
+        found = plain(*refused);
+    } else if (!allowed) {
+        found = plain(http::status::method_not_allowed);
+    } else {
+        found = answer(std::string_view{request.target().data(), request.target().size()});
+    }
+    auto response = make_response(std::move(found), error ? 11 : request.version());
+    if (!allowed && !refused) {
+        response.set(http::field::allow, "GET, HEAD");
+    }
+    response.keep_alive(!error && allowed && request.keep_alive());
+    response.prepare_payload();
+    if (head) {
+        response.body().clear();
+    }
+    stream->expires_after(limits_.idle);
+    const auto [unsent, written] = co_await http::async_write(*stream, response, as_result);
+    co_return !unsent && response.keep_alive();
+}
+
+HttpAnswer HttpServer::answer(std::string_view target) const {
+    const auto handler = routes_.find(target.substr(0, target.find('?')));
+    return handler == routes_.end() ? plain(http::status::not_found) : handler->second();
+}
+
+std::string HttpServer::address() const {
+    return address_;
+}
+
+}  // namespace scout::daemon

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "daemon/settings.h"
+
+namespace scout::daemon {
+namespace {
+
+using std::chrono::milliseconds;
+
+struct Unit {
+    std::string_view name;
+    std::int64_t ms;
+};
+// Longest first, as format_duration() takes the first that divides.
+constexpr std::array<Unit, 5> units{
+    {{"d", 86'400'000}, {"h", 3'600'000}, {"m", 60'000}, {"s", 1'000}, {"ms", 1}}};
+
+// Ten years: more is a mistake, and far from any overflow.
+constexpr std::int64_t longest_ms = std::int64_t{3650} * 86'400'000;
+
+tl::unexpected<Error> wrong_value(const std::string& expected, std::string_view found) {
+    return fail(Errc::invalid, "expected " + expected + ", found " + log_value(found));
+}
+
+/// A setting that takes the one text that was given.
+template <class Reader>
+Setting single(std::string key, std::string value_name, std::string help, std::string shown,
+               Reader reader) {
+    return {.key = std::move(key),
+            .value_name = std::move(value_name),
+            .help = std::move(help),
+            .shown_default = std::move(shown),
+            .kind = SettingKind::single,
+            .read = [reader = std::move(reader)](const std::vector<std::string>& entries) {
+                return reader(entries.empty() ? std::string{} : entries.back());
+            }};
+}
+
+std::string alternatives(const std::vector<std::string>& choices) {
+    std::string text;
+    for (std::size_t i = 0; i < choices.size(); ++i) {
+        text += (i == 0 ? "" : i + 1 == choices.size() ? " or " : ", ") + choices[i];
+    }
+    return text;
+}
+
+}  // namespace
+
+Result<milliseconds> parse_duration(std::string_view text) {
+    const std::string expected = "a duration with its unit (ms, s, m, h, d) such as '30s'";
+    std::int64_t count = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+    if (error != std::errc{} || count < 0) {
+        return wrong_value(expected, text);
+    }
+    const auto name = text.substr(static_cast<std::size_t>(end - text.data()));
+    const auto* unit = std::find_if(units.begin(), units.end(),
+                                    [name](const Unit& known) { return known.name == name; });
+    if (unit == units.end()) {
+        return wrong_value(expected, text);
+    }
+    if (count > longest_ms / unit->ms) {
+        return wrong_value("a duration of at most ten years", text);
+    }
+    return milliseconds{count * unit->ms};
+}
+
+std::string format_duration(milliseconds time) {
+    const auto* unit = std::find_if(units.begin(), units.end(), [time](const Unit& candidate) {
+        return time.count() != 0 && time.count() % candidate.ms == 0;
+    });
+    if (unit == units.end()) {
+        return "0s";
+    }
+    return std::to_string(time.count() / unit->ms) + std::string{unit->name};
+}
+
+Setting text_setting(std::string key, std::string help, std::string& value) {
+    return single(std::move(key), "TEXT", std::move(help), value, [&value](std::string text) {
+        value = std::move(text);
+        return Status{};
+    });
+}
+
+Setting path_setting(std::string key, std::string help, std::filesystem::path& value) {
+    return single(std::move(key), "PATH", std::move(help), value.string(),
+                  [&value](std::string text) -> Status {
+                      if (text.find('\0') != std::string::npos) {
+                          return wrong_value("a path", text);
+                      }
+                      value = std::move(text);
+                      return {};
+                  });
+}
+
+Setting choice_setting(std::string key, std::string help, std::string& value,
+                       std::vector<std::string> choices) {
+    help += ": " + alternatives(choices);
+    return single(std::move(key), "CHOICE", std::move(help), value,
+                  [&value, choices = std::move(choices)](std::string text) -> Status {
+                      if (std::find(choices.begin(), choices.end(), text) == choices.end()) {
+                          return wrong_value(alternatives(choices), text);
+                      }
+                      value = std::move(text);
+                      return {};
+                  });
+}
+
+Setting bool_setting(std::string key, std::string help, bool& value) {
+    auto made = single(std::move(key), "", std::move(help), value ? "true" : "false",
+                       [&value](const std::string& text) -> Status {
+                           if (text != "true" && text != "false") {
+                               return wrong_value("true or false", text);
+                           }
+                           value = text == "true";
+                           return {};
+                       });
+    made.kind = SettingKind::toggle;
+    return made;
+}
+
+Setting duration_setting(std::string key, std::string help, milliseconds& value,
+                         DurationRange range) {
+    return single(std::move(key), "DURATION", std::move(help), format_duration(value),
+                  [&value, range](const std::string& text) -> Status {
+                      const auto time = parse_duration(text);
+                      if (!time) {
+                          return fail(time.error());
+                      }
+                      if (*time < range.least || *time > range.most) {
+                          return wrong_value("from " + format_duration(range.least) + " to " +
+                                                 format_duration(range.most),
+                                             text);
+                      }
+                      value = *time;
+                      return {};
+                  });
+}
+
+Setting number_setting(std::string key, std::string help, std::uint64_t& value, NumberRange range) {
+    return single(std::move(key), "NUMBER", std::move(help), std::to_string(value),
+                  [&value, range](const std::string& text) -> Status {
+                      std::uint64_t number = 0;
+                      const char* const last = text.data() + text.size();
+                      const auto [end, error] = std::from_chars(text.data(), last, number);
+                      if (error != std::errc{} || end != last || number < range.least ||
+                          number > range.most) {
+                          return wrong_value("a whole number from " + std::to_string(range.least) +
+                                                 " to " + std::to_string(range.most),
+                                             text);
+                      }
+                      value = number;
+                      return {};
+                  });
+}
+
+Setting list_setting(std::string key, std::string help, std::vector<std::string>& value) {
+    return {.key = std::move(key),
+            .value_name = "TEXT",
+            .help = std::move(help),
+            .shown_default = alternatives(value),
+            .kind = SettingKind::list,
+            .read = [&value](const std::vector<std::string>& entries) {
+                value = entries;
+                return Status{};
+            }};
+}
+
+void add_log_settings(SettingList& list, LogConfig& config) {
+    list.push_back(choice_setting("log-level", "what is logged", config.level,
+                                  {"trace", "debug", "info", "warn", "error", "off"}));
+    list.push_back(
+        choice_setting("log-format", "how it is logged", config.format, {"logfmt", "json"}));
+}
+
+}  // namespace scout::daemon

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/settings.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include <yaml-cpp/yaml.h>
+
+namespace scout::daemon {
+namespace {
+
+/// Levenshtein: insertions, deletions and replacements of one character.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+    std::vector<std::size_t> row(b.size() + 1);
+    for (std::size_t j = 0; j <= b.size(); ++j) {
+        row[j] = j;
+    }
+    for (std::size_t i = 1; i <= a.size(); ++i) {
+        std::size_t diagonal = row[0];
+        row[0] = i;
+        for (std::size_t j = 1; j <= b.size(); ++j) {
+            const std::size_t above = row[j];
+            const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+            row[j] = std::min({above + 1, row[j - 1] + 1, replaced});
+            diagonal = above;
+        }
+    }
+    return row[b.size()];
+}
+
+std::string place(std::string_view file, const YAML::Mark& mark) {
+    std::string text{file};
+    if (!mark.is_null()) {
+        text += ":" + std::to_string(mark.line + 1);
+    }
+    return text;
+}
+
+/// Text of the value, or what is wrong with its shape.
+Result<std::vector<std::string>> entries_of(const YAML::Node& value, SettingKind kind) {
+    if (value.IsScalar()) {
+        return std::vector{value.Scalar()};
+    }
+    if (kind != SettingKind::list) {
+        return fail(Errc::invalid, value.IsNull() ? "expected a value, found nothing; remove the "
+                                                    "key to keep the default"
+                                                  : "expected one value, found a list or mapping");
+    }
+    std::vector<std::string> entries;
+    if (!value.IsSequence()) {
+        return fail(Errc::invalid, "expected a list of values");
+    }
+    for (const auto& entry : value) {
+        if (!entry.IsScalar()) {
+            return fail(Errc::invalid, "expected a list of plain values");
+        }
+        entries.push_back(entry.Scalar());
+    }
+    return entries;
+}
+
+/// Reads the pairs of one mapping.
+class MappingReader {
+public:
+    MappingReader(std::string_view file, const SettingList& list, Origins& origins)
+        : file_(file), list_(list), origins_(origins) {}
+
+    void read(const YAML::Node& key, const YAML::Node& value) {
+        const std::string where = place(file_, key.Mark());
+        if (!key.IsScalar()) {
+            faults_.push_back({"", where + ": expected a key, found a list or mapping"});
+            return;
+        }
+        const std::string name = log_value(key.Scalar());
+        const auto setting = std::find_if(list_.begin(), list_.end(), [&key](const auto& known) {
+            return known.key == key.Scalar();
+        });
+        if (setting == list_.end()) {
+            faults_.push_back({"", where + ": unknown key '" + name +
+                                       "'; the nearest known key is '" +
+                                       nearest_key(key.Scalar(), list_) + "'"});
+            return;
+        }
+        if (!seen_.insert(setting->key).second) {
+            faults_.push_back({setting->key, where + ": key '" + name + "' is given twice"});
+            return;
+        }
+        auto done = entries_of(value, setting->kind).and_then(setting->read);
+        if (!done) {
+            faults_.push_back({setting->key, where + ": " + name + ": " + done.error().message});
+            return;
+        }
+        origins_[setting->key] = where;
+    }
+
+    [[nodiscard]] Faults take() { return std::move(faults_); }
+
+private:
+    std::string_view file_;
+    const SettingList& list_;
+    Origins& origins_;
+    std::set<std::string, std::less<>> seen_;
+    Faults faults_;
+};
+
+/// The one document of the text. yaml-cpp bounds the nesting itself and throws.
+Result<YAML::Node> load_mapping(std::string_view text, std::string_view file) {
+    try {
+        const auto documents = YAML::LoadAll(std::string{text});
+        if (documents.size() > 1) {
+            return fail(Errc::invalid, std::string{file} + ": expected one YAML document, found " +
+                                           std::to_string(documents.size()));
+        }
+        YAML::Node root = documents.empty() ? YAML::Node{} : documents.front();
+        if (!root.IsMap() && !root.IsNull()) {
+            return fail(Errc::invalid, place(file, root.Mark()) + ": expected lines 'key: value'");
+        }
+        return root;
+    } catch (const YAML::Exception& error) {
+        return fail(Errc::invalid, place(file, error.mark) + ": not YAML: " + error.msg);
+    }
+}
+
+}  // namespace
+
+std::string nearest_key(std::string_view key, const SettingList& list) {
+    key = key.substr(0, 64);
+    const auto nearest =
+        std::min_element(list.begin(), list.end(), [key](const auto& a, const auto& b) {
+            return edit_distance(key, a.key) < edit_distance(key, b.key);
+        });
+    return nearest == list.end() ? std::string{} : nearest->key;
+}
+
+Faults read_config_text(std::string_view text, std::string_view file_name, const SettingList& list,
+                        Origins& origins) {
+    if (text.size() > config_limit) {
+        return {{"", std::string{file_name} + ": expected at most " + std::to_string(config_limit) +
+                         " bytes, found " + std::to_string(text.size())}};
+    }
+    const auto root = load_mapping(text, file_name);
+    if (!root) {
+        return {{"", root.error().message}};
+    }
+    MappingReader reader(file_name, list, origins);
+    for (const auto& pair : *root) {
+        reader.read(pair.first, pair.second);
+    }
+    return reader.take();
+}
+
+}  // namespace scout::daemon
