@@ -16,9 +16,9 @@ using migration::Usable;
 using migration::Verdict;
 
 constexpr std::array reason_codes = {
-    ReasonCode::document, ReasonCode::virt_type, ReasonCode::arch,
-    ReasonCode::vendor,   ReasonCode::model,     ReasonCode::machine_type,
-    ReasonCode::tsc,      ReasonCode::feature,   ReasonCode::not_comparable};
+    ReasonCode::document, ReasonCode::unschedulable, ReasonCode::virt_type,    ReasonCode::arch,
+    ReasonCode::vendor,   ReasonCode::model,         ReasonCode::machine_type, ReasonCode::tsc,
+    ReasonCode::feature,  ReasonCode::not_comparable};
 
 v1::Verdict verdict_to_wire(Verdict verdict) {
     switch (verdict) {

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/grpc_logs.h"
+
+#include <grpc/support/log.h>
+#include <spdlog/spdlog.h>
+
+#include "base/logging.h"
+
+namespace scout::wire {
+namespace {
+
+void log_debug(gpr_log_func_args* line) {
+    spdlog::debug("gRPC says severity={} text={}", gpr_log_severity_string(line->severity),
+                  log_value(line->message));
+}
+
+}  // namespace
+
+void route_grpc_logs() {
+    gpr_set_log_function(log_debug);
+    gpr_set_log_verbosity(GPR_LOG_SEVERITY_ERROR);
+}
+
+}  // namespace scout::wire

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace scout::wire {
+
+/// Sends gRPC's own log lines to ours at level debug: what matters of them reaches the user as a
+/// status or as a sentence of ours, and gRPC would print to stderr past every log setting. Call
+/// once, from main, before the first endpoint.
+void route_grpc_logs();
+
+}  // namespace scout::wire
