@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# Configuring, building and testing one preset. Needs common.sh.
+
+# build PRESET TARGET… -- CMAKE-OPTION…
+build() {
+    local preset=$1 targets=()
+    shift
+    while (($#)) && [[ $1 != -- ]]; do
+        targets+=("$1")
+        shift
+    done
+    shift || true
+    (cd "$root" && cmake --preset "$preset" "$@" >"$root/build/$preset-configure.log" 2>&1) || {
+        tail -n 20 "$root/build/$preset-configure.log" >&2
+        die "configuring '$preset' failed; all of it is in build/$preset-configure.log"
+    }
+    (cd "$root" && cmake --build --preset "$preset" --parallel "$(jobs_for_build)" \
+        ${targets[@]+--target "${targets[@]}"})
+}
+
+# run_ctest PRESET [OPTION…]: prints all, and keeps it for closing_line.
+run_ctest() {
+    local preset=$1
+    shift
+    (cd "$root" && ctest --preset "$preset" "$@") 2>&1 | tee "$root/build/$preset-ctest.log"
+}
+
+# The line in which ctest sums up a preset.
+closing_line() { grep -E '^[0-9]+% tests passed' "$root/build/$1-ctest.log" | tail -n 1; }
+
+# fuzz_all SECONDS: every fuzz target, seeds first; a crash leaves its input in build/fuzz/found.
+fuzz_all() {
+    local seconds=$1 target name found=$root/build/fuzz/found
+    mkdir -p "$found"
+    for target in "$root"/build/fuzz/bin/*_fuzz; do
+        name=$(basename "$target")
+        mkdir -p "$root/build/fuzz/corpus/$name"
+        "$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 -max_len=65536 \
+            -print_final_stats=0 -verbosity=0 -artifact_prefix="$found/$name-" \
+            "$root/build/fuzz/corpus/$name" "$root/tests/fuzz/seeds/$name" \
+            >"$root/build/fuzz/$name.log" 2>&1 || {
+            tail -n 40 "$root/build/fuzz/$name.log" >&2
+            die "$name found a fault; the input lies in build/fuzz/found"
+        }
+        note "$name: no fault in $seconds s"
+    done
+}
