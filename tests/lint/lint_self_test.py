@@ -20,7 +20,8 @@ CASES = {
     "protobuf-outside-wire": (
         [("migration/a.h", ONCE + '#include "virt_scout/v1/fleet.pb.h"\n'),
          ("agent/core.cpp", HEAD + '#include "virt_scout/v1/fleet.grpc.pb.h"\n')],
-        [("wire/a.h", ONCE + '#include "virt_scout/v1/fleet.pb.h"\n')]),
+        [("wire/a.h", ONCE + '#include "virt_scout/v1/fleet.pb.h"\n'),
+         ("cli/fleet_client.cpp", HEAD + '#include "virt_scout/v1/fleet.pb.h"\n')]),
     "json-in-migration": (
         [("migration/a.cpp", HEAD + "#include <boost/json/value.hpp>\n")],
         [("cli/a.cpp", HEAD + "#include <boost/json/value.hpp>\n")]),

@@ -86,8 +86,9 @@ def is_too_long(path: str, text: str) -> Iterator[int]:
 
 
 def speaks_wire(path: str) -> bool:
-    """Where generated protobuf types may be named: the wire, and the services that serve it."""
-    return in_folder(path, "proto", "wire", "tests", "bench")
+    """Where generated protobuf types may be named: the wire, and the files that serve or call it."""
+    edge = r"(agent|aggregator|cli)/\w*(service|client|messages|stream|reactor)\w*\.(h|cpp)"
+    return in_folder(path, "proto", "wire", "tests", "bench") or bool(re.fullmatch(edge, path))
 
 
 RULES = [
