@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "documents/cpu_map_document.h"
+#include "documents/cpu_map_files.h"
+#include "tests/support/temporary_folder.h"
+
+namespace scout::documents {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr const char* index_text = R"(<cpus><arch name='x86'><include filename='x86_features.xml'/>
+  <group name='some'><include filename='x86_models.xml'/></group></arch>
+  <arch name='arm'><include filename='arm_models.xml'/></arch></cpus>)";
+
+constexpr const char* models_text = R"(<cpus>
+  <model name='Small'><decode host='on' guest='on'/><vendor name='Intel'/>
+    <feature name='fpu'/><feature name='mpx' removed='yes'/><feature name='vmx-ept' added='yes'/></model>
+  <model name='Large'><model name='Small'/><feature name='avx'/></model>
+  </cpus>)";
+
+TEST(CpuMapTest, ReadsModelsThatTheIndexNames) {
+    const test::TemporaryFolder folder;
+    folder.write("index.xml", index_text);
+    folder.write("x86_features.xml", "<cpus><feature name='fpu'/></cpus>");
+    folder.write("x86_models.xml", models_text);
+
+    const auto map = load_cpu_map(folder.path()).value();
+
+    EXPECT_EQ(map.name(), folder.path().string());
+    ASSERT_NE(map.find("Large"), nullptr);
+    EXPECT_THAT(map.find("Small")->features, ElementsAre("fpu"));
+    EXPECT_THAT(map.find("Large")->features, ElementsAre("avx", "fpu"));
+    EXPECT_EQ(map.find("Large")->vendor, "Intel");
+    EXPECT_EQ(map.find("Absent"), nullptr);
+}
+
+TEST(CpuMapTest, ReadsAFolderWithoutAnIndexByItsFileNames) {
+    const test::TemporaryFolder folder;
+    folder.write("x86_models.xml", models_text);
+    folder.write("arm_models.xml", "<cpus><model name='Arm'/></cpus>");
+
+    const auto map = load_cpu_map(folder.path()).value();
+
+    EXPECT_NE(map.find("Small"), nullptr);
+    EXPECT_EQ(map.find("Arm"), nullptr);
+}
+
+TEST(CpuMapTest, RefusesAnIncludeThatLeavesTheFolder) {
+    const test::TemporaryFolder folder;
+    folder.write("index.xml",
+                 "<cpus><arch name='x86'><include filename='../secret.xml'/></arch></cpus>");
+
+    const auto map = load_cpu_map(folder.path());
+
+    ASSERT_FALSE(map);
+    EXPECT_EQ(map.error().code, Errc::invalid);
+    EXPECT_THAT(map.error().message, HasSubstr("../secret.xml"));
+}
+
+TEST(CpuMapTest, RefusesCyclesMissingParentsAndDoubleDefinitions) {
+    const auto resolve = [](const char* xml) {
+        RawModels models;
+        const auto added = add_cpu_map_models(xml, models);
+        return added && resolve_models(models);
+    };
+
+    EXPECT_FALSE(
+        resolve("<cpus><model name='A'><model name='B'/></model>"
+                "<model name='B'><model name='A'/></model></cpus>"));
+    EXPECT_FALSE(resolve("<cpus><model name='A'><model name='Absent'/></model></cpus>"));
+    EXPECT_FALSE(resolve("<cpus><model name='A'/><model name='A'/></cpus>"));
+    EXPECT_FALSE(resolve("<cpu/>"));
+    EXPECT_TRUE(resolve("<cpus><model name='A'/></cpus>"));
+}
+
+TEST(CpuMapTest, TakesTheFirstFolderThatHoldsAMapAndNamesAllTriedOnes) {
+    const test::TemporaryFolder folder;
+    const auto good = folder.write("good/x86_models.xml", models_text).parent_path();
+
+    EXPECT_EQ(load_first_cpu_map({folder.path() / "absent", good}).value().name(), good.string());
+    const auto none = load_first_cpu_map({folder.path() / "absent", folder.path() / "empty"});
+    ASSERT_FALSE(none);
+    EXPECT_EQ(none.error().code, Errc::not_found);
+    EXPECT_THAT(none.error().message, HasSubstr("absent"));
+    EXPECT_THAT(none.error().message, HasSubstr("empty"));
+}
+
+}  // namespace
+}  // namespace scout::documents

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "documents/node_documents.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/temporary_folder.h"
+
+namespace scout::documents {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr const char* host = R"(<domainCapabilities><domain>kvm</domain><arch>x86_64</arch><cpu>
+  <mode name='host-model' supported='yes'><model>Small</model><vendor>AMD</vendor></mode>
+  </cpu></domainCapabilities>)";
+
+TEST(NodeDocumentsTest, PutsTheLabellersFilesTogether) {
+    const test::TemporaryFolder folder;
+    folder.write("virsh_domcapabilities.xml", host);
+    folder.write("supported_features.xml", "<cpu><feature policy='require' name='svm'/></cpu>");
+    folder.write("capabilities.xml",
+                 "<capabilities><host><cpu><counter name='tsc' frequency='5' scaling='yes'/></cpu>"
+                 "</host><guest><arch name='x86_64'><machine>q35</machine></arch></guest>"
+                 "</capabilities>");
+
+    const auto node = read_labeller_folder(folder.path()).value();
+
+    EXPECT_EQ(node.profile.host_model->name, "Small");
+    EXPECT_TRUE(node.profile.supported_listed);
+    EXPECT_THAT(node.profile.supported, ElementsAre("svm"));
+    EXPECT_THAT(node.profile.machines, ElementsAre("q35"));
+    EXPECT_EQ(node.facts.tsc_hz, 5U);
+    EXPECT_TRUE(node.facts.tsc_scalable);
+}
+
+TEST(NodeDocumentsTest, NeedsOnlyTheDomainCapabilities) {
+    const test::TemporaryFolder folder;
+    const auto file = folder.write("virsh_domcapabilities.xml", host);
+
+    EXPECT_FALSE(read_labeller_folder(folder.path()).value().profile.supported_listed);
+    EXPECT_EQ(read_node_documents(file).value().profile.vendor, "AMD");
+    EXPECT_EQ(read_node_documents(folder.path()).value().profile.vendor, "AMD");
+}
+
+TEST(NodeDocumentsTest, NamesTheFileThatIsMissingOrWrong) {
+    const test::TemporaryFolder folder;
+    EXPECT_THAT(read_labeller_folder(folder.path()).error().message,
+                HasSubstr("virsh_domcapabilities.xml"));
+
+    folder.write("virsh_domcapabilities.xml", host);
+    folder.write("supported_features.xml", "<capabilities/>");
+    EXPECT_THAT(read_labeller_folder(folder.path()).error().message,
+                HasSubstr("supported features"));
+
+    const auto wrong = folder.write("caps.xml", "<capabilities/>");
+    EXPECT_THAT(read_document(wrong).error().message, HasSubstr("caps.xml"));
+    EXPECT_EQ(read_document(folder.path() / "absent").error().code, Errc::not_found);
+}
+
+}  // namespace
+}  // namespace scout::documents

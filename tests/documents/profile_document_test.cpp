@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "documents/profile_document.h"
+
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace scout::documents {
+namespace {
+
+using migration::CpuMode;
+using migration::Profile;
+using migration::ProfileOrigin;
+using migration::Usable;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr const char* host = R"(<?xml version='1.0' encoding='UTF-8'?>
+<domainCapabilities>
+  <domain>kvm</domain>
+  <machine>pc-q35-9.0</machine>
+  <arch>x86_64</arch>
+  <cpu>
+    <mode name='host-passthrough' supported='yes'/>
+    <mode name='host-model' supported='yes'>
+      <model fallback='forbid'>
+        Large
+      </model>
+      <vendor>Intel</vendor>
+      <maxphysaddr mode='passthrough' limit='46'/>
+      <feature policy='require' name='ssbd'/>
+      <feature policy='force' name='avx'/>
+      <feature policy='disable' name='rtm'/>
+      <feature policy='forbid' name='hle'/>
+      <feature policy='optional' name='ignored'/>
+    </mode>
+    <mode name='custom' supported='yes'>
+      <model usable='yes' vendor='Intel'>Small</model>
+      <model usable='no' vendor='Intel'>Large</model>
+      <model usable='unknown'>Odd</model>
+      <model>Silent</model>
+      <blockers model='Large'>
+        <feature name='rtm'/>
+        <feature name='hle'/>
+      </blockers>
+    </mode>
+  </cpu>
+</domainCapabilities>)";
+
+TEST(ProfileDocumentTest, ReadsEveryFieldOfDomainCapabilities) {
+    const auto profile = parse_profile(host).value();
+
+    EXPECT_EQ(profile.origin, ProfileOrigin::domain_capabilities);
+    EXPECT_EQ(profile.arch, "x86_64");
+    EXPECT_EQ(profile.virt_type, "kvm");
+    EXPECT_EQ(profile.vendor, "Intel");
+    EXPECT_EQ(profile.asked_machine, "pc-q35-9.0");
+    ASSERT_TRUE(profile.host_model);
+    EXPECT_EQ(profile.host_model->name, "Large");
+    EXPECT_THAT(profile.host_model->require, ElementsAre("avx", "ssbd"));
+    EXPECT_THAT(profile.host_model->disable, ElementsAre("hle", "rtm"));
+    EXPECT_EQ(profile.host_model->maxphysaddr->limit, 46U);
+    EXPECT_EQ(profile.host_model->maxphysaddr->bits, std::nullopt);
+    ASSERT_EQ(profile.models.size(), 4U);
+    EXPECT_EQ(profile.models[0].name, "Large");
+    EXPECT_EQ(profile.models[0].usable, Usable::no);
+    EXPECT_THAT(profile.models[0].blockers, ElementsAre("hle", "rtm"));
+    EXPECT_EQ(profile.models[1].usable, Usable::unknown);
+    EXPECT_EQ(profile.models[2].usable, std::nullopt);
+    EXPECT_EQ(profile.models[3].usable, Usable::yes);
+    EXPECT_FALSE(profile.supported_listed);
+}
+
+TEST(ProfileDocumentTest, ReadsABareHostModelCpu) {
+    const auto profile = parse_profile(R"(<cpu mode='custom' match='exact'>
+      <model fallback='forbid'>Small</model><vendor>AMD</vendor>
+      <feature policy='require' name='x2apic'/></cpu>)")
+                             .value();
+
+    EXPECT_EQ(profile.origin, ProfileOrigin::bare_cpu);
+    EXPECT_EQ(profile.host_model->name, "Small");
+    EXPECT_EQ(profile.vendor, "AMD");
+    EXPECT_EQ(profile.arch, "");
+}
+
+TEST(ProfileDocumentTest, HasNoHostModelWhereLibvirtOffersNone) {
+    const auto profile = parse_profile(
+                             "<domainCapabilities><arch>aarch64</arch><cpu><mode name='host-model' "
+                             "supported='no'/></cpu></domainCapabilities>")
+                             .value();
+
+    EXPECT_FALSE(profile.host_model);
+}
+
+struct Refusal {
+    const char* name;
+    std::string xml;
+    const char* says;
+};
+
+class RefusalTest : public testing::TestWithParam<Refusal> {};
+
+TEST_P(RefusalTest, SaysWhatWasExpectedAndWhatWasFound) {
+    const auto document = parse_document(GetParam().xml);
+
+    ASSERT_FALSE(document);
+    EXPECT_EQ(document.error().code, Errc::invalid);
+    EXPECT_THAT(document.error().message, HasSubstr(GetParam().says));
+    EXPECT_THAT(document.error().message, HasSubstr("expected"));
+}
+
+std::string nested(int levels) {
+    std::string xml;
+    for (int i = 0; i < levels; ++i) {
+        xml += "<a>";
+    }
+    for (int i = 0; i < levels; ++i) {
+        xml += "</a>";
+    }
+    return xml;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Documents, RefusalTest,
+    testing::Values(
+        Refusal{"Empty", "", "well-formed"},
+        Refusal{"Truncated", std::string{host}.substr(0, 500), "line"},
+        Refusal{"Text", "hello", "No document element"}, Refusal{"TwoRoots", "<cpu/><cpu/>", "one root"},
+        Refusal{"Deep", nested(100), "levels"}, Refusal{"VeryDeep", nested(200'000), "levels"},
+        Refusal{"Huge", std::string(5U << 20U, ' '), "bytes"},
+        Refusal{"Entities",
+                "<!DOCTYPE x [<!ENTITY a 'aaaa'><!ENTITY b '&a;&a;&a;'>]><cpu>&b;</cpu>",
+                "DOCTYPE"},
+        Refusal{"Utf16", std::string("\xff\xfe<\0c\0p\0u\0/\0>\0", 14), "UTF-8"},
+        Refusal{"Latin1", "<cpu><model>\xe9</model></cpu>", "UTF-8"},
+        Refusal{"Nul", std::string("<cpu>\0</cpu>", 12), "UTF-8"},
+        Refusal{"Capabilities", "<capabilities><host/></capabilities>", "virsh domcapabilities"},
+        Refusal{"HostCpu", "<cpu><arch>x86_64</arch><model>Small</model><feature name='ht'/></cpu>",
+                "host CPU"},
+        Refusal{"CpuWithoutModel", "<cpu mode='custom'><vendor>AMD</vendor></cpu>", "<model>"},
+        Refusal{"Other", "<network/>", "<network>"},
+        Refusal{"Memory", "<domain type='kvm'><memory unit='furlong'>1</memory></domain>",
+                "<memory>"},
+        Refusal{"MemoryOverflow",
+                "<domain type='kvm'><memory unit='TiB'>18446744073709551615</memory></domain>",
+                "<memory>"}),
+    [](const auto& param_info) { return param_info.param.name; });
+
+TEST(DomainDocumentTest, ReadsALiveGuest) {
+    const auto document = parse_document(R"(<domain type='kvm' id='3'>
+      <name>db-1</name><uuid>067416a0-7a68-447b-90e8-9010bc51f36d</uuid>
+      <memory unit='MiB'>512</memory>
+      <os><type arch='x86_64' machine='pc-q35-7.2'>hvm</type></os>
+      <cpu mode='custom' match='exact' check='full'><model fallback='forbid'>Small</model>
+        <vendor>Intel</vendor><feature policy='require' name='ssbd'/>
+        <feature policy='disable' name='rtm'/></cpu>
+      <clock offset='utc'><timer name='pit'/><timer name='tsc' frequency='2294787000'/></clock>
+      </domain>)");
+
+    const auto& guest = std::get<LiveDomain>(document.value());
+
+    EXPECT_EQ(guest.name, "db-1");
+    EXPECT_EQ(guest.uuid, "067416a0-7a68-447b-90e8-9010bc51f36d");
+    EXPECT_EQ(guest.memory_kib, 512U * 1024U);
+    EXPECT_EQ(guest.cpu.mode, CpuMode::custom);
+    EXPECT_EQ(guest.cpu.machine, "pc-q35-7.2");
+    EXPECT_EQ(guest.cpu.tsc_hz, 2'294'787'000U);
+    EXPECT_THAT(guest.cpu.require, ElementsAre("ssbd"));
+    EXPECT_THAT(guest.cpu.disable, ElementsAre("rtm"));
+}
+
+TEST(DomainDocumentTest, TellsHowTheCpuWasAskedFor) {
+    const auto mode = [](const std::string& cpu) {
+        return parse_domain("<domain type='kvm'>" + cpu + "</domain>").value().cpu.mode;
+    };
+
+    EXPECT_EQ(mode(""), CpuMode::unstated);
+    EXPECT_EQ(mode("<cpu/>"), CpuMode::unstated);
+    EXPECT_EQ(mode("<cpu mode='host-model'/>"), CpuMode::host_model);
+    EXPECT_EQ(mode("<cpu mode='host-passthrough'/>"), CpuMode::host_passthrough);
+    EXPECT_EQ(mode("<cpu mode='maximum'/>"), CpuMode::host_passthrough);
+    EXPECT_EQ(mode("<cpu><model>Small</model></cpu>"), CpuMode::custom);
+}
+
+TEST(CapabilitiesDocumentTest, ReadsTscNumaAndMachineTypes) {
+    const auto host_facts = parse_capabilities(R"(<capabilities><host>
+      <cpu><arch>x86_64</arch><counter name='tsc' frequency='2294787000' scaling='no'/></cpu>
+      <topology><cells num='2'><cell id='0'/><cell id='1'/></cells></topology></host>
+      <guest><arch name='x86_64'><machine canonical='pc-q35-7.2'>q35</machine>
+        <machine>pc-q35-7.2</machine><domain type='kvm'/></arch></guest>
+      </capabilities>)")
+                                .value();
+
+    EXPECT_EQ(host_facts.arch, "x86_64");
+    EXPECT_EQ(host_facts.facts.tsc_hz, 2'294'787'000U);
+    EXPECT_FALSE(host_facts.facts.tsc_scalable);
+    EXPECT_EQ(host_facts.facts.numa_cells, 2U);
+    EXPECT_THAT(host_facts.machines, ElementsAre("pc-q35-7.2", "q35"));
+    EXPECT_FALSE(parse_capabilities(host));
+}
+
+TEST(SupportedFeaturesTest, CountsRequiredOnesAndThoseWithoutAPolicy) {
+    const auto features = parse_supported_features(R"(<cpu mode='custom'><model>Small</model>
+      <feature policy='require' name='vmx'/><feature name='te'/>
+      <feature policy='disable' name='rtm'/></cpu>)");
+
+    EXPECT_THAT(features.value(), ElementsAre("te", "vmx"));
+}
+
+}  // namespace
+}  // namespace scout::documents

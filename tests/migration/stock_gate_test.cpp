@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "migration/stock_gate.h"
+
+#include <functional>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace scout::migration {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+/// A node whose labels let a host-model guest of an equal node in.
+Labels node_labels() {
+    return {{"cpu-feature.node.kubevirt.io/avx", "true"},
+            {"cpu-feature.node.kubevirt.io/ssbd", "true"},
+            {"cpu-model-migration.node.kubevirt.io/Large", "true"},
+            {"cpu-model-migration.node.kubevirt.io/Small", "true"},
+            {"cpu-model.node.kubevirt.io/Small", "true"},
+            {"cpu-vendor.node.kubevirt.io/Intel", "true"},
+            {"host-model-cpu.node.kubevirt.io/Large", "true"},
+            {"host-model-required-features.node.kubevirt.io/ssbd", "true"},
+            {"kubernetes.io/arch", "amd64"},
+            {"kubevirt.io/schedulable", "true"},
+            {"machine-type.node.kubevirt.io/q35", "true"}};
+}
+
+StockAnswer ask(const Labels& from, const Labels& to, std::string_view machine = "q35") {
+    return pass_gate(stock_host_model_guest(stock_node(from), machine), stock_node(to));
+}
+
+TEST(StockGateTest, LetsAHostModelGuestIntoAnEqualNode) {
+    EXPECT_EQ(ask(node_labels(), node_labels()).verdict, Verdict::can);
+}
+
+struct Fault {
+    const char* name;
+    std::function<void(Labels&)> make;
+    ReasonCode code;
+    const char* key;
+};
+
+class StockGateFaultTest : public testing::TestWithParam<Fault> {};
+
+TEST_P(StockGateFaultTest, RefusesAndNamesTheLabel) {
+    auto target = node_labels();
+    GetParam().make(target);
+
+    const auto answer = ask(node_labels(), target);
+
+    EXPECT_EQ(answer.verdict, Verdict::cannot);
+    ASSERT_EQ(answer.reasons.size(), 1U);
+    EXPECT_EQ(answer.reasons[0].code, GetParam().code);
+    EXPECT_EQ(answer.reasons[0].layer, Layer::stock);
+    EXPECT_THAT(answer.reasons[0].keys, ElementsAre(GetParam().key));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Faults, StockGateFaultTest,
+    testing::Values(
+        Fault{"Schedulable", [](Labels& l) { l["kubevirt.io/schedulable"] = "false"; },
+              ReasonCode::unschedulable, "kubevirt.io/schedulable"},
+        Fault{"Arch", [](Labels& l) { l["kubernetes.io/arch"] = "arm64"; }, ReasonCode::arch,
+              "kubernetes.io/arch"},
+        Fault{"Vendor",
+              [](Labels& l) {
+                  l.erase("cpu-vendor.node.kubevirt.io/Intel");
+                  l["cpu-vendor.node.kubevirt.io/AMD"] = "true";
+              },
+              ReasonCode::vendor, "cpu-vendor.node.kubevirt.io/Intel"},
+        Fault{"Model", [](Labels& l) { l.erase("cpu-model-migration.node.kubevirt.io/Large"); },
+              ReasonCode::model, "cpu-model-migration.node.kubevirt.io/Large"},
+        Fault{"Obsolete",
+              [](Labels& l) { l["node-labeller.kubevirt.io/obsolete-host-model"] = "true"; },
+              ReasonCode::model, "node-labeller.kubevirt.io/obsolete-host-model"},
+        Fault{"Feature", [](Labels& l) { l.erase("cpu-feature.node.kubevirt.io/ssbd"); },
+              ReasonCode::feature, "cpu-feature.node.kubevirt.io/ssbd"},
+        Fault{"Machine", [](Labels& l) { l.erase("machine-type.node.kubevirt.io/q35"); },
+              ReasonCode::machine_type, "machine-type.node.kubevirt.io/q35"}),
+    [](const auto& param_info) { return param_info.param.name; });
+
+TEST(StockGateTest, LooksAtNeitherUnrequiredFeaturesNorUsability) {
+    auto target = node_labels();
+    target.erase("cpu-feature.node.kubevirt.io/avx");
+    target.erase("cpu-model.node.kubevirt.io/Small");
+
+    EXPECT_EQ(ask(node_labels(), target).verdict, Verdict::can);
+}
+
+TEST(StockGateTest, ChoosesNoHostModelSilentlyWhereThereAreTwo) {
+    auto source = node_labels();
+    source["host-model-cpu.node.kubevirt.io/Small"] = "true";
+
+    const auto answer = ask(source, node_labels());
+
+    EXPECT_EQ(answer.verdict, Verdict::unknown);
+    EXPECT_THAT(answer.reasons.at(0).text, HasSubstr("inconsistent"));
+}
+
+TEST(StockGateTest, IsCertainOfTwoVendorLabelsOnlyWhereBothLeadToTheSame) {
+    auto source = node_labels();
+    source["cpu-vendor.node.kubevirt.io/AMD"] = "true";
+    auto other = node_labels();
+    other.erase("cpu-vendor.node.kubevirt.io/Intel");
+    other["cpu-vendor.node.kubevirt.io/Hygon"] = "true";
+
+    EXPECT_EQ(ask(source, node_labels()).verdict, Verdict::unknown);
+    EXPECT_EQ(ask(source, source).verdict, Verdict::can);
+    EXPECT_EQ(ask(source, other).verdict, Verdict::cannot);
+}
+
+TEST(StockGateTest, SaysThatKubeVirtCannotEvenAskWithoutAHostModel) {
+    auto source = node_labels();
+    source.erase("host-model-cpu.node.kubevirt.io/Large");
+
+    EXPECT_EQ(ask(source, node_labels()).verdict, Verdict::unknown);
+}
+
+TEST(StockGateTest, AsksANamedModelForAUsableModelLabel) {
+    const GuestCpu guest{.arch = "x86_64", .virt_type = "kvm", .model = "Small", .machine = "q35"};
+    auto without = node_labels();
+    without.erase("cpu-model.node.kubevirt.io/Small");
+
+    const auto stock = stock_guest(guest, stock_node(node_labels()));
+
+    EXPECT_EQ(stock.named_model, "Small");
+    EXPECT_EQ(pass_gate(stock, stock_node(node_labels())).verdict, Verdict::can);
+    EXPECT_EQ(pass_gate(stock, stock_node(without)).reasons.at(0).code, ReasonCode::model);
+}
+
+TEST(StockGateTest, TakesALiveGuestWithTheSourcesHostModelForAHostModelGuest) {
+    const GuestCpu guest{.arch = "x86_64",
+                         .virt_type = "kvm",
+                         .model = "Large",
+                         .require = {"ssbd"},
+                         .machine = "q35"};
+
+    const auto stock = stock_guest(guest, stock_node(node_labels()));
+
+    EXPECT_EQ(stock.host_model, "Large");
+    EXPECT_THAT(stock.features, ElementsAre("ssbd"));
+    EXPECT_EQ(stock.machine_type, "q35");
+}
+
+TEST(StockGateTest, OldLabellersLackTheMachineTypeOnEveryNode) {
+    auto old = node_labels();
+    old.erase("machine-type.node.kubevirt.io/q35");
+
+    const auto answer = ask(old, old);
+
+    EXPECT_EQ(answer.verdict, Verdict::cannot);
+    ASSERT_EQ(answer.reasons.size(), 1U);
+    EXPECT_EQ(answer.reasons[0].code, ReasonCode::machine_type);
+}
+
+}  // namespace
+}  // namespace scout::migration

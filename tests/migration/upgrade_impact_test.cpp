@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "migration/upgrade_impact.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/profiles.h"
+
+namespace scout::migration {
+namespace {
+
+using test::host;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+TEST(UpgradeImpactTest, AdvisesARestartWhereFeaturesWentAway) {
+    const auto map = test::small_map();
+
+    const auto impact =
+        upgrade_impact(host({.model = "Small", .not_usable = {"Small"}}),
+                       host({.model = "Small", .require = {"ssbd"}, .disable = {"sse"}}), &map);
+
+    EXPECT_TRUE(impact.comparable);
+    EXPECT_FALSE(impact.model_changed());
+    EXPECT_THAT(impact.missing_after, ElementsAre("sse"));
+    EXPECT_THAT(impact.missing_before, ElementsAre("ssbd"));
+    EXPECT_EQ(impact.named_usable_before, Usable::no);
+    EXPECT_EQ(impact.named_usable_after, std::nullopt);
+    EXPECT_THAT(impact.advice, StartsWith("restart"));
+}
+
+TEST(UpgradeImpactTest, AdvisesNothingWhereFeaturesWereOnlyAdded) {
+    const auto map = test::small_map();
+
+    const auto impact = upgrade_impact(host({.model = "Small"}), host({.model = "Large"}), &map);
+
+    EXPECT_TRUE(impact.model_changed());
+    EXPECT_THAT(impact.missing_after, IsEmpty());
+    EXPECT_THAT(impact.missing_before, ElementsAre("aes", "avx"));
+    EXPECT_THAT(impact.advice, StartsWith("none needed"));
+}
+
+TEST(UpgradeImpactTest, SaysWhyTwoSidesCannotBeCompared) {
+    const auto map = test::small_map();
+
+    const auto unknown = upgrade_impact(host({.model = "Newest"}), host({}), &map);
+    const auto other_machine =
+        upgrade_impact(host({}), host({.model = "Other", .vendor = "AMD"}), &map);
+
+    EXPECT_FALSE(unknown.comparable);
+    EXPECT_THAT(unknown.advice, HasSubstr("Newest"));
+    EXPECT_FALSE(other_machine.comparable);
+    EXPECT_THAT(other_machine.advice, HasSubstr("vendor changed"));
+}
+
+}  // namespace
+}  // namespace scout::migration
