@@ -26,24 +26,18 @@ struct Flags {
 
 void add_flag(Flags& flags, const Setting& setting, std::vector<std::string>& values) {
     const std::string name = "--" + setting.key;
-    CLI::Option* option = nullptr;
+    const std::string group = "Settings (each is also a key of the file)";
     if (setting.kind == SettingKind::toggle) {
-        CLI::callback_t take = [&values](const CLI::results_t& given) {
-            values = given;
-            return true;
-        };
-        option = flags.app.add_option(name, take, setting.help)->expected(0, 1);
-        option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-        option->type_name("");
-    } else {
-        option = flags.app.add_option(name, values, setting.help)->expected(1);
-        option->allow_extra_args(false);
-        option->multi_option_policy(setting.kind == SettingKind::list
-                                        ? CLI::MultiOptionPolicy::TakeAll
-                                        : CLI::MultiOptionPolicy::TakeLast);
-        option->type_name(setting.value_name);
+        values.resize(1);
+        flags.app.add_flag(name, values.front(), setting.help)->group(group);
+        return;
     }
-    option->default_str(setting.shown_default)->group("Settings (each is also a key of the file)");
+    auto* option = flags.app.add_option(name, values, setting.help)->expected(1)->group(group);
+    option->allow_extra_args(false);
+    option->multi_option_policy(setting.kind == SettingKind::list
+                                    ? CLI::MultiOptionPolicy::TakeAll
+                                    : CLI::MultiOptionPolicy::TakeLast);
+    option->type_name(setting.value_name)->default_str(setting.shown_default);
 }
 
 void declare_flags(Flags& flags, const Program& program, const SettingList& settings) {
@@ -92,12 +86,7 @@ void read_flags(const Flags& flags, const SettingList& settings, Origins& origin
         if (flags.app.count(name) == 0) {
             continue;
         }
-        auto values = flags.values[i];
-        if (setting.kind == SettingKind::toggle &&
-            (values.empty() || values.back().empty() || values.back() == "{}")) {
-            values = {"true"};
-        }
-        if (auto done = setting.read(values); !done) {
+        if (auto done = setting.read(flags.values[i]); !done) {
             faults.push_back({setting.key, name + ": " + done.error().message});
         } else {
             origins[setting.key] = name;

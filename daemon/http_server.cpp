@@ -8,6 +8,7 @@
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/parser.hpp>
@@ -23,6 +24,7 @@ namespace {
 namespace http = boost::beast::http;
 using asio::ip::tcp;
 using boost::system::error_code;
+using Request = http::request<http::string_body>;
 using Response = http::response<http::string_body>;
 
 constexpr std::chrono::milliseconds accept_pause{100};
@@ -56,13 +58,21 @@ std::optional<http::status> status_for(const error_code& error) {
     return std::nullopt;
 }
 
-Response make_response(HttpAnswer answer, unsigned http_version) {
+Response make_response(const Request& request, HttpAnswer answer) {
     Response response;
-    response.version(http_version);
+    response.version(request.version());
     response.result(answer.status);
     response.set(http::field::content_type, answer.content_type);
     response.set(http::field::cache_control, "no-store");
+    if (response.result() == http::status::method_not_allowed) {
+        response.set(http::field::allow, "GET, HEAD");
+    }
+    response.keep_alive(request.keep_alive());
     response.body() = std::move(answer.body);
+    response.prepare_payload();
+    if (request.method() == http::verb::head) {
+        response.body().clear();
+    }
     return response;
 }
 
@@ -124,6 +134,14 @@ Result<std::unique_ptr<HttpServer>> HttpServer::listen(asio::any_io_executor loo
     return std::make_unique<HttpServer>(std::move(acceptor), limits);
 }
 
+struct HttpServer::Connection {
+    Connection(tcp::socket socket, std::size_t most_bytes)
+        : stream(std::move(socket)), buffer(most_bytes) {}
+
+    boost::beast::tcp_stream stream;
+    boost::beast::flat_buffer buffer;  ///< may hold the begin of the next request
+};
+
 HttpServer::HttpServer(tcp::acceptor acceptor, HttpLimits limits)
     : acceptor_(std::move(acceptor)), limits_(limits), scope_(acceptor_.get_executor()) {
     const auto local = acceptor_.local_endpoint();
@@ -131,6 +149,8 @@ HttpServer::HttpServer(tcp::acceptor acceptor, HttpLimits limits)
     const auto host = local.address().to_string();
     address_ = (local.address().is_v6() ? "[" + host + "]" : host) + ":" + std::to_string(port_);
 }
+
+HttpServer::~HttpServer() = default;
 
 void HttpServer::route(std::string path, Handler handler) {
     routes_[std::move(path)] = std::move(handler);
@@ -144,8 +164,8 @@ Task<> HttpServer::stop() {
     stopping_ = true;
     error_code ignored;
     acceptor_.close(ignored);
-    for (const auto& stream : streams_) {
-        stream->close();
+    for (const auto& connection : connections_) {
+        connection->stream.close();
     }
     co_await scope_.close();
 }
@@ -163,64 +183,55 @@ Task<> HttpServer::accept_all() {
             co_await pause.async_wait(as_result);
             continue;
         }
-        if (streams_.size() >= limits_.connections) {
+        if (connections_.size() >= limits_.connections) {
             ++turned_away_;
             continue;
         }
-        auto stream = std::make_shared<Stream>(std::move(socket));
-        streams_.insert(stream);
-        scope_.spawn("http connection", [this, stream] { return serve(stream); });
+        auto connection = std::make_shared<Connection>(std::move(socket),
+                                                       limits_.header_bytes + limits_.body_bytes);
+        connections_.insert(connection);
+        scope_.spawn("http connection", [this, connection] { return serve(connection); });
     }
 }
 
-Task<> HttpServer::serve(std::shared_ptr<Stream> stream) {
+Task<> HttpServer::serve(std::shared_ptr<Connection> connection) {
     for (;;) {
-        const bool more = co_await serve_one(stream);
+        const bool more = co_await serve_one(connection);
         if (!more || stopping_) {
             break;
         }
     }
-    stream->close();
-    streams_.erase(stream);
+    connection->stream.close();
+    connections_.erase(connection);
 }
 
-Task<bool> HttpServer::serve_one(std::shared_ptr<Stream> stream) {
-    boost::beast::flat_buffer buffer(limits_.header_bytes + limits_.body_bytes);
+Task<bool> HttpServer::serve_one(std::shared_ptr<Connection> connection) {
+    auto& stream = connection->stream;
     http::request_parser<http::string_body> parser;
     parser.header_limit(static_cast<std::uint32_t>(limits_.header_bytes));
     parser.body_limit(limits_.body_bytes);
-    stream->expires_after(limits_.idle);
-    const auto [error, read] = co_await http::async_read(*stream, buffer, parser, as_result);
+    stream.expires_after(limits_.idle);
+    const auto [error, read] =
+        co_await http::async_read(stream, connection->buffer, parser, as_result);
     const auto refused = error ? status_for(error) : std::nullopt;
     if (error && !refused) {
         co_return false;
     }
-    const auto& request = parser.get();
-    const bool head = request.method() == http::verb::head;
-    const bool allowed = head || request.method() == http::verb::get;
-    HttpAnswer found;
+    auto response = refused ? make_response(Request{}, plain(*refused))
+                            : make_response(parser.get(), answer(parser.get().method_string(),
+                                                                 parser.get().target()));
     if (refused) {
-        found = plain(*refused);
-    } else if (!allowed) {
-        found = plain(http::status::method_not_allowed);
-    } else {
-        found = answer(std::string_view{request.target().data(), request.target().size()});
+        response.keep_alive(false);
     }
-    auto response = make_response(std::move(found), error ? 11 : request.version());
-    if (!allowed && !refused) {
-        response.set(http::field::allow, "GET, HEAD");
-    }
-    response.keep_alive(!error && allowed && request.keep_alive());
-    response.prepare_payload();
-    if (head) {
-        response.body().clear();
-    }
-    stream->expires_after(limits_.idle);
-    const auto [unsent, written] = co_await http::async_write(*stream, response, as_result);
+    stream.expires_after(limits_.idle);
+    const auto [unsent, written] = co_await http::async_write(stream, response, as_result);
     co_return !unsent && response.keep_alive();
 }
 
-HttpAnswer HttpServer::answer(std::string_view target) const {
+HttpAnswer HttpServer::answer(std::string_view method, std::string_view target) const {
+    if (method != "GET" && method != "HEAD") {
+        return plain(http::status::method_not_allowed);
+    }
     const auto handler = routes_.find(target.substr(0, target.find('?')));
     return handler == routes_.end() ? plain(http::status::not_found) : handler->second();
 }

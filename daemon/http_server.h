@@ -13,7 +13,6 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
 
 #include "base/result.h"
 #include "base/task.h"
@@ -52,6 +51,11 @@ public:
                                                                     std::string_view address,
                                                                     HttpLimits limits = {});
     HttpServer(asio::ip::tcp::acceptor acceptor, HttpLimits limits);
+    ~HttpServer();
+    HttpServer(const HttpServer&) = delete;
+    HttpServer& operator=(const HttpServer&) = delete;
+    HttpServer(HttpServer&&) = delete;
+    HttpServer& operator=(HttpServer&&) = delete;
 
     void route(std::string path, Handler handler);
     void start();
@@ -60,24 +64,24 @@ public:
     /// The port that is bound.
     [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
     [[nodiscard]] std::string address() const;
-    [[nodiscard]] std::size_t connections() const noexcept { return streams_.size(); }
+    [[nodiscard]] std::size_t connections() const noexcept { return connections_.size(); }
     /// Connections closed at once because too many were open.
     [[nodiscard]] std::uint64_t turned_away() const noexcept { return turned_away_; }
 
 private:
-    using Stream = boost::beast::tcp_stream;
+    struct Connection;
 
     [[nodiscard]] Task<> accept_all();
-    [[nodiscard]] Task<> serve(std::shared_ptr<Stream> stream);
-    [[nodiscard]] Task<bool> serve_one(std::shared_ptr<Stream> stream);
-    [[nodiscard]] HttpAnswer answer(std::string_view target) const;
+    [[nodiscard]] Task<> serve(std::shared_ptr<Connection> connection);
+    [[nodiscard]] Task<bool> serve_one(std::shared_ptr<Connection> connection);
+    [[nodiscard]] HttpAnswer answer(std::string_view method, std::string_view target) const;
 
     asio::ip::tcp::acceptor acceptor_;
     HttpLimits limits_;
     std::uint16_t port_;
     std::string address_;
     std::map<std::string, Handler, std::less<>> routes_;
-    std::set<std::shared_ptr<Stream>> streams_;
+    std::set<std::shared_ptr<Connection>> connections_;
     std::uint64_t turned_away_ = 0;
     bool stopping_ = false;
     TaskScope scope_;
