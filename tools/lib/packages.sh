@@ -51,7 +51,7 @@ check_disk() {
 missing_packages() {
     local name
     for name in "$@"; do
-        [[ $(dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null) == installed ]] ||
+        [[ $(HOME=/ dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null) == installed ]] ||
             echo "$name"
     done
 }
@@ -75,18 +75,17 @@ apt() {
 # One sentence for what went wrong in the given log of apt-get.
 explain_apt() {
     local log=$1
-    tail -n 5 "$log" | sed 's/^/    /' >&2
     if grep -Eqi 'no space left|enough free space' "$log"; then
         die "the disk is full: apt-get could not unpack the packages; make room and try again"
-    elif grep -Eqi 'a password is required|not in the sudoers|a terminal is required' "$log"; then
-        die "packages are missing and sudo asks for a password: run this as root, or from a" \
-            "terminal, or install them yourself: $missing"
+    elif grep -Eqi 'password is required|not in the sudoers|terminal is required' "$log"; then
+        die "packages are missing and sudo asks for a password: run this as root or from a terminal"
     elif grep -Eqi 'could not get lock' "$log"; then
         die "another package manager is at work: wait until it has ended and try again"
-    elif grep -Eqi 'resolve|failed to fetch|unable to fetch|could not connect|unable to locate|no installation candidate' "$log"; then
-        die "no network, or no Debian 12 mirror in the package sources: apt-get cannot get" \
-            "$missing"
+    elif grep -Eqi 'resolv|failed to fetch|unable to fetch|could not connect|unable to locate|no installation candidate' "$log"; then
+        die "no network, or no Debian 12 mirror in the package sources: apt-get cannot get the" \
+            "missing packages; check 'apt-get update' and try again"
     fi
+    tail -n 15 "$log" | sed 's/^/    /' >&2
     die "apt-get failed; its last lines are above"
 }
 
@@ -99,10 +98,9 @@ need_packages() {
         note "all $# packages are there"
         return
     fi
-    ((EUID == 0)) || command -v sudo >/dev/null ||
-        die "packages are missing, you are not root and there is no sudo: as root run" \
-            "'apt-get install --no-install-recommends $missing'"
     note "installing: $missing"
+    ((EUID == 0)) || command -v sudo >/dev/null ||
+        die "packages are missing, you are not root and there is no sudo: run this as root once"
     log=$(mktemp)
     # An update that fails is told by the installation: a stale list may still be enough.
     apt update >"$log" 2>&1 || true

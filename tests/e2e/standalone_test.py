@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The real programs together: an aggregator with sample documents and an agent of this host with the
+embedded driver, asked through scoutctl; then both are stopped and nothing may be left.
+
+usage: standalone_test.py BIN SAMPLES [unittest options]
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+BIN = Path()
+SAMPLES = Path()
+NODE = "this-host"
+STOP_LIMIT = 5.0  # seconds that a daemon may take to end
+START_LIMIT = 60.0
+CAN, CANNOT, ERROR, UNKNOWN = 0, 1, 2, 3  # scoutctl's exit codes
+
+
+def processes_naming(text: str) -> list[str]:
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+        if text in line and int(entry.name) != os.getpid():
+            found.append(f"{entry.name}: {line}")
+    return found
+
+
+class StandaloneTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory(prefix="virt-scout-e2e.")
+        cls.state = Path(cls.folder.name)
+        cls.state.chmod(0o711)
+        cls.daemons = {}
+        cls.start_aggregator()
+        cls.start("agent", "--aggregator-address", f"unix:{cls.state}/agents.sock",
+                  "--node-name", NODE)
+        cls.wait_until_reported()
+
+    @classmethod
+    def tearDownClass(cls):
+        for name in list(cls.daemons):
+            cls.stop(name)
+        cls.folder.cleanup()
+
+    @classmethod
+    def start_aggregator(cls):
+        cls.start("aggregator", "--standalone", "--listen-grpc", f"unix:{cls.state}/agents.sock",
+                  "--query-socket", f"{cls.state}/query.sock", "--sample-documents", str(SAMPLES))
+
+    @classmethod
+    def start(cls, name, *options):
+        log = (cls.state / f"{name}.log").open("ab")
+        cls.daemons[name] = subprocess.Popen(
+            [BIN / f"virt-scout-{name}", "--listen-http", "127.0.0.1:0",
+             "--state-dir", cls.state / name, *options],
+            stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        log.close()
+
+    @classmethod
+    def stop(cls, name, sent=signal.SIGTERM):
+        """Seconds until the end, and the exit code."""
+        daemon = cls.daemons.pop(name)
+        begun = time.monotonic()
+        daemon.send_signal(sent)
+        try:
+            code = daemon.wait(timeout=STOP_LIMIT + 5)
+        except subprocess.TimeoutExpired:
+            daemon.kill()
+            daemon.wait()
+            code = None
+        return time.monotonic() - begun, code
+
+    @classmethod
+    def log_of(cls, name):
+        return (cls.state / f"{name}.log").read_text(errors="replace")[-4000:]
+
+    @classmethod
+    def ask(cls, *words):
+        done = subprocess.run(
+            [BIN / "scoutctl", "--aggregator", f"unix:{cls.state}/query.sock", *words],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30, check=False)
+        return done.returncode, done.stdout, done.stderr
+
+    @classmethod
+    def ask_json(cls, *words):
+        code, out, err = cls.ask(*words, "-o", "json")
+        assert code != ERROR, f"scoutctl {words}: {err}"
+        return code, json.loads(out)
+
+    @classmethod
+    def wait_until_reported(cls):
+        until = time.monotonic() + START_LIMIT
+        while time.monotonic() < until:
+            for name, daemon in cls.daemons.items():
+                assert daemon.poll() is None, f"{name} ended by itself:\n{cls.log_of(name)}"
+            code, out, _ = cls.ask("node", NODE, "-o", "json")
+            if code == CAN and json.loads(out)["digest"]:
+                return
+            time.sleep(0.2)
+        raise AssertionError(f"no report of this host:\n{cls.log_of('agent')}")
+
+    def test_1_nodes_lists_this_host_and_the_samples(self):
+        code, answer = self.ask_json("nodes")
+        self.assertEqual(code, CAN)
+        nodes = {node["node"]: node for node in answer["nodes"]}
+        samples = {path.stem for path in SAMPLES.glob("*.xml")}
+        self.assertEqual(set(nodes), samples | {NODE})
+        self.assertEqual(nodes[NODE]["freshness"], "fresh")
+        self.assertEqual(nodes[NODE]["source"], "embedded")
+        for name in samples:
+            self.assertEqual(nodes[name]["source"], "sample")
+            self.assertTrue(nodes[name]["comparable"], nodes[name]["reason"])
+        self.assertTrue(nodes[NODE]["comparable"] or nodes[NODE]["reason"])
+
+    def test_2_where_says_yes_and_no_with_the_reason(self):
+        code, answer = self.ask_json("where", "host-model@intel-skylake")
+        self.assertEqual(code, CAN)
+        nodes = {node["node"]: node for node in answer["nodes"]}
+        self.assertEqual(nodes["intel-icelake"]["verdict"], "can")
+        self.assertEqual(nodes["amd-epyc"]["verdict"], "cannot")
+        self.assertIn("vendor", [reason["code"] for reason in nodes["amd-epyc"]["reasons"]])
+
+    def test_3_why_not_names_the_exact_features(self):
+        code, out, _ = self.ask("why-not", "host-model@intel-icelake", "intel-skylake")
+        self.assertEqual(code, CANNOT)
+        for feature in ("gfni", "vaes", "la57", "sha-ni"):
+            self.assertIn(feature, out)
+
+    def test_4_matrix_has_a_row_for_every_node(self):
+        _, answer = self.ask_json("matrix")
+        text = json.dumps(answer)
+        for name in ("intel-skylake", "intel-icelake", "amd-epyc", NODE):
+            self.assertIn(name, text)
+
+    def test_5_an_unknown_node_is_an_error_that_names_it(self):
+        code, _, err = self.ask("node", "no-such-node")
+        self.assertEqual(code, ERROR)
+        self.assertIn("no-such-node", err)
+
+    def test_6_a_restarted_aggregator_answers_at_once_from_its_snapshot(self):
+        _, before = self.ask_json("node", NODE)
+        took, code = self.stop("aggregator")
+        self.assertLess(took, STOP_LIMIT)
+        self.assertEqual(code, 0, self.log_of("aggregator"))
+        self.start_aggregator()
+        until = time.monotonic() + 10
+        code = ERROR
+        while code == ERROR and time.monotonic() < until:
+            code, out, err = self.ask("node", NODE, "-o", "json")
+            time.sleep(0.05)
+        self.assertEqual(code, CAN, err)
+        self.assertEqual(json.loads(out)["digest"], before["digest"])
+
+    def test_7_a_second_aggregator_is_refused_the_live_socket(self):
+        done = subprocess.run(
+            [BIN / "virt-scout-aggregator", "--standalone", "--listen-http", "127.0.0.1:0",
+             "--listen-grpc", f"unix:{self.state}/agents.sock", "--query-socket", "",
+             "--state-dir", self.state / "second"],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30, check=False)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("agents.sock", done.stdout + done.stderr)
+        self.assertEqual(self.ask("nodes")[0], CAN)
+
+    def test_8_both_stop_in_time_and_leave_nothing(self):
+        for name, sent in (("agent", signal.SIGTERM), ("aggregator", signal.SIGINT)):
+            took, code = self.stop(name, sent)
+            self.assertLess(took, STOP_LIMIT)
+            self.assertEqual(code, 0, self.log_of(name))
+        self.assertEqual(processes_naming(str(self.state)), [])
+        self.assertEqual(list(self.state.glob("*.sock")), [])
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    BIN, SAMPLES = Path(sys.argv.pop(1)), Path(sys.argv.pop(1))
+    unittest.main(verbosity=2)
