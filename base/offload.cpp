@@ -8,7 +8,7 @@
 namespace scout {
 
 BlockingPool::BlockingPool(std::size_t threads)
-    : threads_(std::make_unique<asio::thread_pool>(threads)) {}
+    : size_(threads), threads_(std::make_unique<asio::thread_pool>(threads)) {}
 
 BlockingPool::~BlockingPool() {
     if (threads_ && !stop(std::chrono::milliseconds{0})) {
@@ -17,7 +17,9 @@ BlockingPool::~BlockingPool() {
 }
 
 void BlockingPool::post(std::function<void()> work) {
+    ++counters_->waiting;
     asio::post(*threads_, [counters = counters_, work = std::move(work)] {
+        --counters->waiting;
         ++counters->busy;
         work();
         --counters->busy;

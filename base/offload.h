@@ -39,6 +39,12 @@ public:
     [[nodiscard]] std::uint64_t abandoned() const noexcept { return counters_->abandoned; }
     void count_abandoned() noexcept { ++counters_->abandoned; }
 
+    [[nodiscard]] std::size_t size() const noexcept { return size_; }
+    /// Threads that are in a call, and calls that wait for a thread. Any thread. Work that is
+    /// repeated must not be posted while older work still waits: that queue has no limit.
+    [[nodiscard]] std::uint64_t busy() const noexcept { return counters_->busy; }
+    [[nodiscard]] std::uint64_t waiting() const noexcept { return counters_->waiting; }
+
     /// Waits up to the budget for running work; true if all threads came home. Threads that did
     /// not are left behind: the process may still exit.
     [[nodiscard]] bool stop(std::chrono::milliseconds budget);
@@ -47,8 +53,10 @@ private:
     struct Counters {
         std::atomic<std::uint64_t> abandoned{0};
         std::atomic<std::uint64_t> busy{0};
+        std::atomic<std::uint64_t> waiting{0};
     };
     std::shared_ptr<Counters> counters_ = std::make_shared<Counters>();
+    std::size_t size_;
     std::unique_ptr<asio::thread_pool> threads_;
 };
 

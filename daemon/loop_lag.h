@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
-
+#include "base/clock.h"
 #include "base/task.h"
 
 namespace prometheus {
@@ -11,8 +10,8 @@ class Gauge;
 
 namespace scout::daemon {
 
-/// Once a second, tells the gauge by how many seconds the loop woke up late. Until cancelled; the
-/// gauge outlives it.
-[[nodiscard]] Task<> watch_loop_lag(prometheus::Gauge* lag);
+/// Once a second, tells the gauge by how many seconds the loop woke up late. Until cancelled; clock
+/// and gauge outlive it.
+[[nodiscard]] Task<> watch_loop_lag(const Clock* clock, prometheus::Gauge* lag);
 
 }  // namespace scout::daemon
