@@ -112,7 +112,7 @@ RULES = [
                  r"|\bgettimeofday\b|\bstd::time\s*\(|\btime\s*\(\s*(nullptr|NULL|0)\s*\)"
                  r"|\bSystemClock\b")),
     Rule("wildcard-capture", "name what a lambda captures",
-         lambda p: is_cpp(p) and not is_test(p),
+         lambda p: is_cpp(p) and not in_folder(p, "tests", "bench"),
          pattern(r"\[\s*[&=]\s*[,\]]")),
     Rule("detached", "background work goes through TaskScope::spawn", is_cpp,
          pattern(r"\bdetached\b|\.detach\s*\(\s*\)")),
