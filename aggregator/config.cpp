@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "aggregator/config.h"
+
+#include <utility>
+
+#include "daemon/http_server.h"
+
+namespace scout::aggregator {
+namespace {
+
+using namespace std::chrono_literals;
+
+void add_places(daemon::SettingList& list, Config& config) {
+    list.push_back(daemon::bool_setting(
+        "standalone", "serve a fleet without a cluster: the only mode of this build",
+        config.standalone));
+    list.push_back(daemon::text_setting(
+        "listen-grpc", "where agents report and users ask: host:port, or unix:/path",
+        config.listen_grpc));
+    list.push_back(daemon::path_setting(
+        "query-socket", "unix socket for questions, mode 0660; empty: none", config.query_socket));
+    list.push_back(daemon::text_setting("listen-http", "health and metrics: address:port",
+                                        config.listen_http));
+    list.push_back(daemon::path_setting(
+        "tls-ca", "PEM file of the authority that agents' certificates come from", config.tls_ca));
+    list.push_back(
+        daemon::path_setting("tls-cert", "PEM file of our certificate chain", config.tls_cert));
+    list.push_back(daemon::path_setting("tls-key", "PEM file of its key", config.tls_key));
+    list.push_back(daemon::bool_setting(
+        "plaintext", "no TLS on listen-grpc; refused unless that address is local",
+        config.plaintext));
+}
+
+void add_knowledge(daemon::SettingList& list, Config& config) {
+    list.push_back(daemon::list_setting(
+        "documents",
+        "files of domain capabilities, labeller folders, or folders of both: each is one more node",
+        config.documents));
+    list.push_back(daemon::path_setting("sample-documents",
+                                        "the same, for nodes that are marked as samples",
+                                        config.sample_documents));
+    list.push_back(daemon::path_setting(
+        "cpu-map", "folder of a libvirt cpu_map, looked at before the installed one",
+        config.cpu_map));
+    list.push_back(daemon::text_setting(
+        "machine-type", "machine type that the matrix asks of every target; empty: not judged",
+        config.machine_type));
+}
+
+void add_times(daemon::SettingList& list, Config& config) {
+    list.push_back(
+        daemon::path_setting("state-dir", "folder for what survives a restart", config.state_dir));
+    list.push_back(daemon::path_setting(
+        "snapshot-file", "snapshot of the fleet, in state-dir; empty: none", config.snapshot_file));
+    list.push_back(daemon::duration_setting("snapshot-every", "least time between two snapshots",
+                                            config.snapshot_every, {.least = 1s, .most = 1h}));
+    list.push_back(daemon::duration_setting(
+        "stale-after", "a node not heard of for so long is stale; heartbeats come every 10s",
+        config.stale_after, {.least = 1s, .most = 24h}));
+    list.push_back(daemon::duration_setting(
+        "gone-after", "a node not heard of for so long is gone: no answer counts on it",
+        config.gone_after, {.least = 1s, .most = 24h * 365}));
+    list.push_back(daemon::duration_setting("forget-after",
+                                            "a node not heard of for so long is forgotten",
+                                            config.forget_after, {.least = 1s, .most = 24h * 365}));
+}
+
+void check_tls(const Config& config, daemon::Faults& faults) {
+    const bool any = !config.tls_ca.empty() || !config.tls_cert.empty() || !config.tls_key.empty();
+    if (any && (config.tls_ca.empty() || config.tls_cert.empty() || config.tls_key.empty())) {
+        faults.push_back({"tls-ca", "TLS needs all three files: tls-ca, tls-cert and tls-key"});
+    }
+}
+
+void check_places(const Config& config, daemon::Faults& faults) {
+    const auto endpoint = wire::parse_endpoint(config.listen_grpc);
+    if (!endpoint) {
+        faults.push_back({"listen-grpc", endpoint.error().message});
+    } else if (auto allowed = wire::check_security(*endpoint, config.security()); !allowed) {
+        faults.push_back({"listen-grpc", std::move(allowed.error().message)});
+    }
+    if (!config.query_socket.empty()) {
+        if (auto socket = wire::parse_endpoint("unix:" + config.query_socket.string()); !socket) {
+            faults.push_back({"query-socket", std::move(socket.error().message)});
+        }
+    }
+    if (auto http = daemon::parse_listen_address(config.listen_http); !http) {
+        faults.push_back({"listen-http", std::move(http.error().message)});
+    }
+}
+
+void check_times(const Config& config, daemon::Faults& faults) {
+    if (config.gone_after <= config.stale_after) {
+        faults.push_back({"gone-after", "expected more than stale-after (" +
+                                            daemon::format_duration(config.stale_after) +
+                                            "), found " +
+                                            daemon::format_duration(config.gone_after)});
+    }
+    if (config.forget_after < config.gone_after) {
+        faults.push_back({"forget-after", "expected at least gone-after (" +
+                                              daemon::format_duration(config.gone_after) +
+                                              "), found " +
+                                              daemon::format_duration(config.forget_after)});
+    }
+}
+
+}  // namespace
+
+std::optional<std::filesystem::path> Config::snapshot_path() const {
+    if (snapshot_file.empty()) {
+        return std::nullopt;
+    }
+    return state_dir / snapshot_file;
+}
+
+wire::Security Config::security() const {
+    wire::Security security;
+    security.plaintext = plaintext;
+    if (!tls_ca.empty() && !tls_cert.empty() && !tls_key.empty()) {
+        security.tls.emplace();
+        security.tls->ca = tls_ca;
+        security.tls->certificate = tls_cert;
+        security.tls->key = tls_key;
+    }
+    return security;
+}
+
+daemon::SettingList settings(Config& config) {
+    daemon::SettingList list;
+    add_places(list, config);
+    add_knowledge(list, config);
+    add_times(list, config);
+    daemon::add_log_settings(list, config.log);
+    return list;
+}
+
+daemon::Faults validate(const Config& config) {
+    daemon::Faults faults;
+    if (!config.standalone) {
+        faults.push_back({"standalone",
+                          "this build has no cluster mode: set it to true (flag --standalone) to "
+                          "serve a fleet without a cluster"});
+    }
+    check_tls(config, faults);
+    check_places(config, faults);
+    check_times(config, faults);
+    return faults;
+}
+
+}  // namespace scout::aggregator

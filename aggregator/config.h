@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/logging.h"
+#include "daemon/settings.h"
+#include "wire/endpoint.h"
+
+namespace scout::aggregator {
+
+/// Everything that the aggregator can be told; each member is a key of aggregator.yaml and a flag.
+struct Config {
+    bool standalone = false;
+    std::string listen_grpc = "127.0.0.1:9286";                              ///< agents and queries
+    std::filesystem::path query_socket = "/run/virt-scout/aggregator.sock";  ///< empty: none
+    std::string listen_http = "127.0.0.1:8080";
+    std::filesystem::path tls_ca;
+    std::filesystem::path tls_cert;
+    std::filesystem::path tls_key;
+    bool plaintext = false;
+
+    std::vector<std::string> documents;  ///< files or folders, source `file`
+    std::filesystem::path sample_documents;
+    std::filesystem::path cpu_map;  ///< looked at before the installed one
+    std::string machine_type;
+
+    std::filesystem::path state_dir = "/var/lib/virt-scout";
+    std::filesystem::path snapshot_file = "aggregator.snapshot";  ///< in state_dir; empty: none
+    std::chrono::milliseconds snapshot_every = std::chrono::seconds{30};
+
+    std::chrono::milliseconds stale_after = std::chrono::seconds{35};
+    std::chrono::milliseconds gone_after = std::chrono::hours{24};
+    std::chrono::milliseconds forget_after = std::chrono::hours{7 * 24};
+
+    LogConfig log;
+
+    /// Where the snapshot lies; nothing if there is to be none.
+    [[nodiscard]] std::optional<std::filesystem::path> snapshot_path() const;
+    /// For listen_grpc.
+    [[nodiscard]] wire::Security security() const;
+};
+
+/// Keys bound to the members of `config`, which must outlive the list.
+[[nodiscard]] daemon::SettingList settings(Config& config);
+
+/// Everything that is wrong with the configuration as a whole.
+[[nodiscard]] daemon::Faults validate(const Config& config);
+
+}  // namespace scout::aggregator

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "aggregator/messages.h"
+
+#include <utility>
+
+#include "migration/cpu_truth.h"
+#include "wire/checks.h"
+#include "wire/convert.h"
+
+namespace scout::aggregator {
+namespace {
+
+constexpr std::size_t notices_limit = 32;
+constexpr std::size_t digest_size = 64;
+
+v1::Freshness freshness_to_wire(Freshness freshness) {
+    switch (freshness) {
+        case Freshness::fresh:
+            return v1::FRESH;
+        case Freshness::stale:
+            return v1::STALE;
+        case Freshness::gone:
+            return v1::GONE;
+    }
+    return v1::FRESHNESS_UNKNOWN;
+}
+
+std::string found_by_text(FoundBy found_by) {
+    return found_by == FoundBy::resync ? "resync" : "event";
+}
+
+/// Why no migration facts can be had of the node; empty if they can.
+std::string why_not_comparable(const Node& node) {
+    if (node.profile == nullptr) {
+        if (!node.host.probe_error.empty()) {
+            return node.host.probe_error;
+        }
+        return node.host.profile_digest.empty() ? "nothing has been reported yet"
+                                                : "the profile is still on its way";
+    }
+    const auto reason = migration::not_comparable(node.profile->profile);
+    return reason ? reason->text : std::string{};
+}
+
+bool is_digest(std::string_view text) {
+    return text.size() == digest_size &&
+           text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+}  // namespace
+
+v1::Guest to_wire(const Guest& guest) {
+    v1::Guest out;
+    out.set_uuid(guest.uuid);
+    out.set_name(guest.name);
+    out.set_state(guest.state);
+    out.set_since_unix_ms(guest.since_unix_ms);
+    out.set_found_by(found_by_text(guest.found_by));
+    out.set_memory_kib(guest.memory_kib);
+    *out.mutable_cpu() = wire::to_wire(*guest.cpu);
+    return out;
+}
+
+v1::NodeSummary summary_of(const Node& node, const FleetMatrix& matrix, SteadyTime now) {
+    v1::NodeSummary out;
+    out.set_name(node.name);
+    out.set_freshness(freshness_to_wire(node.freshness));
+    out.set_age_ms(static_cast<std::uint64_t>(age(node, now).count()));
+    if (node.profile != nullptr) {
+        const auto& profile = node.profile->profile;
+        out.set_arch(profile.arch);
+        out.set_virt_type(profile.virt_type);
+        out.set_vendor(profile.vendor);
+        out.set_host_model(profile.host_model ? profile.host_model->name : std::string{});
+    }
+    out.set_profile_digest(node.host.profile_digest);
+    out.set_source(node.host.source);
+    out.set_guests(static_cast<std::uint32_t>(node.guests.size()));
+    auto reason = why_not_comparable(node);
+    out.set_comparable(reason.empty());
+    out.set_reason(std::move(reason));
+    const auto level = matrix.level_of(node);
+    out.set_level(level.level);
+    out.set_destinations(level.destinations);
+    for (const auto& notice : node.host.notices) {
+        out.add_notices(notice);
+    }
+    return out;
+}
+
+Result<Guest> guest_from_wire(const v1::Guest& guest, Registry& registry) {
+    wire::Checks checks;
+    Guest out;
+    out.uuid = checks.name("guest.uuid", guest.uuid());
+    if (out.uuid.empty()) {
+        checks.fault("guest.uuid", "a UUID", "nothing");
+    }
+    out.name = checks.name("guest.name", guest.name());
+    out.state = wire::cut(guest.state(), 32);
+    out.since_unix_ms = guest.since_unix_ms();
+    out.memory_kib = guest.memory_kib();
+    if (guest.found_by() == "resync") {
+        out.found_by = FoundBy::resync;
+    } else if (!guest.found_by().empty() && guest.found_by() != "event") {
+        checks.fault("guest.found_by", "'event' or 'resync'", wire::cut(guest.found_by(), 32));
+    }
+    if (auto status = checks.status(); !status) {
+        return fail(std::move(status.error()));
+    }
+    auto cpu = wire::from_wire(guest.cpu());
+    if (!cpu) {
+        return fail(std::move(cpu.error()).within("guest " + out.uuid));
+    }
+    out.cpu = registry.share(std::move(*cpu));
+    return out;
+}
+
+Result<std::vector<Guest>> guests_from_wire(
+    const google::protobuf::RepeatedPtrField<v1::Guest>& guests, Registry& registry) {
+    wire::Checks checks;
+    if (!checks.count("guests", guests.size(), registry.options().guests_limit)) {
+        return fail(std::move(checks.status().error()));
+    }
+    std::vector<Guest> out;
+    out.reserve(static_cast<std::size_t>(guests.size()));
+    for (const auto& guest : guests) {
+        auto converted = guest_from_wire(guest, registry);
+        if (!converted) {
+            return fail(std::move(converted.error()));
+        }
+        out.push_back(std::move(*converted));
+    }
+    return out;
+}
+
+Result<HostReport> host_from_wire(const v1::FullReport& report) {
+    if (!report.profile_digest().empty() && !is_digest(report.profile_digest())) {
+        return fail(Errc::invalid, "profile_digest: expected 64 hexadecimal digits, found " +
+                                       std::to_string(report.profile_digest().size()) + " bytes");
+    }
+    HostReport out;
+    out.profile_digest = report.profile_digest();
+    out.facts = wire::from_wire(report.facts());
+    out.source = wire::cut(report.source(), 32);
+    out.yardstick = wire::cut(report.yardstick(), wire::text_limit);
+    out.probe_error = wire::cut(report.probe_error(), wire::text_limit);
+    out.guests_error = wire::cut(report.guests_error(), wire::text_limit);
+    for (const auto& notice : report.notices()) {
+        if (out.notices.size() == notices_limit) {
+            break;
+        }
+        out.notices.push_back(wire::cut(notice, wire::text_limit));
+    }
+    return out;
+}
+
+std::string age_text(std::chrono::milliseconds age) {
+    using namespace std::chrono;
+    const auto seconds_all = floor<seconds>(age).count();
+    const auto days = seconds_all / 86400;
+    const auto hours = seconds_all % 86400 / 3600;
+    const auto minutes = seconds_all % 3600 / 60;
+    const auto rest = seconds_all % 60;
+    if (days > 0) {
+        return std::to_string(days) + "d " + std::to_string(hours) + "h";
+    }
+    if (hours > 0) {
+        return std::to_string(hours) + "h " + std::to_string(minutes) + "m";
+    }
+    if (minutes > 0) {
+        return std::to_string(minutes) + "m " + std::to_string(rest) + "s";
+    }
+    return std::to_string(rest) + "s";
+}
+
+}  // namespace scout::aggregator

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "aggregator/fleet_matrix.h"
+#include "aggregator/registry.h"
+#include "base/clock.h"
+#include "base/result.h"
+#include "virt_scout/v1/fleet.pb.h"
+#include "virt_scout/v1/report.pb.h"
+
+/// Nodes and guests from and to the messages of the wire. What comes in is bounded: UUIDs and names
+/// by wire's limits, guests by the registry's.
+namespace scout::aggregator {
+
+namespace v1 = virt_scout::v1;
+
+[[nodiscard]] v1::Guest to_wire(const Guest& guest);
+[[nodiscard]] v1::NodeSummary summary_of(const Node& node, const FleetMatrix& matrix,
+                                         SteadyTime now);
+
+/// Errc::invalid names the field.
+[[nodiscard]] Result<Guest> guest_from_wire(const v1::Guest& guest, Registry& registry);
+[[nodiscard]] Result<std::vector<Guest>> guests_from_wire(
+    const google::protobuf::RepeatedPtrField<v1::Guest>& guests, Registry& registry);
+[[nodiscard]] Result<HostReport> host_from_wire(const v1::FullReport& report);
+
+/// "2m 5s", "3d 4h": for sentences about ages.
+[[nodiscard]] std::string age_text(std::chrono::milliseconds age);
+
+}  // namespace scout::aggregator

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "aggregator/placement.h"
+
+#include <utility>
+#include <vector>
+
+#include "aggregator/messages.h"
+#include "base/logging.h"
+#include "wire/checks.h"
+#include "wire/convert.h"
+
+namespace scout::aggregator {
+namespace {
+
+using migration::Comparison;
+using migration::CpuMode;
+
+struct Found {
+    const Node* node;
+    const Guest* guest;
+};
+
+std::vector<Found> find_guests(std::string_view wanted, std::string_view on,
+                               const Registry& registry) {
+    std::vector<Found> by_uuid;
+    std::vector<Found> by_name;
+    for (const auto& [name, node] : registry.nodes()) {
+        if (!on.empty() && name != on) {
+            continue;
+        }
+        if (const auto found = node.guests.find(wanted); found != node.guests.end()) {
+            by_uuid.push_back({&node, &found->second});
+        }
+        for (const auto& [uuid, guest] : node.guests) {
+            if (guest.name == wanted) {
+                by_name.push_back({&node, &guest});
+            }
+        }
+    }
+    return by_uuid.empty() ? by_name : by_uuid;
+}
+
+Result<Found> find_guest(const std::string& wanted, const std::string& on,
+                         const Registry& registry) {
+    const auto found = find_guests(wanted, on, registry);
+    if (found.empty()) {
+        return fail(Errc::not_found, "guest " + log_value(wanted) + " is not known" +
+                                         (on.empty() ? "" : " on node " + log_value(on)));
+    }
+    if (found.size() > 1) {
+        constexpr std::size_t shown = 8;
+        std::string places;
+        for (std::size_t i = 0; i < found.size() && i < shown; ++i) {
+            places += (i == 0 ? "" : ", ") + found[i].guest->uuid + " on " + found[i].node->name;
+        }
+        return fail(Errc::invalid, "guest " + log_value(wanted) + " is not one: " + places +
+                                       (found.size() > shown ? ", …" : "") +
+                                       ": name its UUID or its node");
+    }
+    return found.front();
+}
+
+/// Labels of the source as far as a guest that somebody describes tells them.
+migration::StockNode described_source(const migration::GuestCpu& guest) {
+    migration::StockNode node;
+    node.arch = guest.arch.empty() ? std::string{} : migration::go_arch(guest.arch);
+    node.schedulable = true;
+    if (guest.mode == CpuMode::host_model && !guest.model.empty()) {
+        node.host_models = {guest.model};
+        node.required = guest.require;
+    }
+    if (!guest.vendor.empty()) {
+        node.vendors = {guest.vendor};
+    }
+    return node;
+}
+
+Result<PlacementSubject> describe(const virt_scout::v1::GuestCpu& described) {
+    auto guest = wire::from_wire(described);
+    if (!guest) {
+        return fail(std::move(guest.error()));
+    }
+    PlacementSubject out;
+    out.guest = std::move(*guest);
+    out.stock = migration::stock_guest(out.guest, described_source(out.guest));
+    return out;
+}
+
+migration::StockNode source_labels(const Node& source, FleetMatrix& matrix) {
+    if (source.profile == nullptr) {
+        return {};
+    }
+    return migration::stock_node(matrix.labels().of(*source.profile));
+}
+
+Result<PlacementSubject> host_model_subject(const std::string& name, const Registry& registry,
+                                            FleetMatrix& matrix) {
+    const auto* source = registry.find(name);
+    if (source == nullptr) {
+        return fail(Errc::not_found, "node " + log_value(name) + " is not known");
+    }
+    if (source->profile == nullptr) {
+        return fail(Errc::unavailable,
+                    "node " + log_value(name) + " has no profile: " +
+                        (source->host.probe_error.empty() ? std::string{"none has been reported"}
+                                                          : source->host.probe_error));
+    }
+    PlacementSubject out;
+    out.name = name;
+    out.source = source;
+    out.guest = migration::host_model_guest(source->profile->profile);
+    out.stock =
+        migration::stock_host_model_guest(source_labels(*source, matrix), matrix.machine_type());
+    return out;
+}
+
+Comparison unknown_because(std::string text, std::string key) {
+    Comparison out;
+    out.reasons.push_back({.code = migration::ReasonCode::not_comparable,
+                           .layer = migration::Layer::truth,
+                           .text = std::move(text),
+                           .keys = {std::move(key)}});
+    return out;
+}
+
+std::string last_heard(const Node& node, SteadyTime now) {
+    return "node " + node.name + " was last heard of " + age_text(age(node, now)) + " ago";
+}
+
+}  // namespace
+
+Result<PlacementSubject> find_subject(const virt_scout::v1::Subject& subject,
+                                      const Registry& registry, FleetMatrix& matrix) {
+    Result<PlacementSubject> out;
+    if (subject.has_guest()) {
+        const auto found = find_guest(subject.guest(), subject.node(), registry);
+        if (!found) {
+            return fail(found.error());
+        }
+        out->name = found->guest->name.empty() ? found->guest->uuid : found->guest->name;
+        out->source = found->node;
+        out->guest = *found->guest->cpu;
+        out->stock = migration::stock_guest(out->guest, source_labels(*found->node, matrix));
+    } else if (subject.has_host_model_of()) {
+        out = host_model_subject(subject.host_model_of(), registry, matrix);
+    } else if (subject.has_described()) {
+        out = describe(subject.described());
+    } else {
+        return fail(Errc::invalid,
+                    "expected a guest, a node or a described guest as subject, found nothing");
+    }
+    if (out && !subject.name().empty()) {
+        out->name = wire::cut(subject.name(), wire::text_limit);
+    }
+    return out;
+}
+
+Comparison PlacementSearch::ask(const Node& target) {
+    if (subject_.source != nullptr && subject_.source->freshness == Freshness::gone) {
+        return unknown_because(last_heard(*subject_.source, now_) + ": nothing that it told counts",
+                               subject_.source->name);
+    }
+    if (target.freshness == Freshness::gone) {
+        return unknown_because(last_heard(target, now_) + ": nothing that it told counts",
+                               target.name);
+    }
+    if (target.profile == nullptr) {
+        return unknown_because(
+            "node " + target.name + " has no profile: " +
+                (target.host.probe_error.empty() ? std::string{"none has been reported"}
+                                                 : target.host.probe_error),
+            target.name);
+    }
+    auto facts = target.profile->digest;
+    if (subject_.guest.tsc_hz) {
+        const auto hz = target.host.facts.tsc_hz;
+        facts += ' ' + (hz ? std::to_string(*hz) : std::string{"-"});
+        facts += target.host.facts.tsc_scalable ? 's' : '-';
+    }
+    auto found = by_facts_.find(facts);
+    if (found == by_facts_.end()) {
+        found = by_facts_.emplace(std::move(facts), compare_with(target)).first;
+    }
+    auto answer = found->second;
+    for (const auto* node : {subject_.source, &target}) {
+        if (node != nullptr && node->freshness == Freshness::stale) {
+            answer.reasons.push_back({.code = migration::ReasonCode::not_comparable,
+                                      .layer = migration::Layer::truth,
+                                      .text = last_heard(*node, now_) + ": the answer is as old",
+                                      .keys = {node->name}});
+        }
+    }
+    return answer;
+}
+
+Comparison PlacementSearch::compare_with(const Node& target) const {
+    const auto& profile = *target.profile;
+    if (!subject_.guest.tsc_hz) {
+        const auto& labels = matrix_.labels().of(profile);
+        return migration::compare(
+            subject_.guest, subject_.stock,
+            {.profile = profile.profile, .facts = target.host.facts, .labels = labels},
+            matrix_.map());
+    }
+    const auto labels = matrix_.labels().of(profile, target.host.facts);
+    return migration::compare(
+        subject_.guest, subject_.stock,
+        {.profile = profile.profile, .facts = target.host.facts, .labels = labels}, matrix_.map());
+}
+
+}  // namespace scout::aggregator

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "aggregator/fleet_matrix.h"
+#include "aggregator/registry.h"
+#include "base/clock.h"
+#include "base/result.h"
+#include "migration/comparison.h"
+#include "migration/guest.h"
+#include "migration/stock_gate.h"
+#include "virt_scout/v1/fleet.pb.h"
+
+/// The parts of `where`: whose CPU is asked about, and what each node answers. Loop thread.
+namespace scout::aggregator {
+
+/// What the question speaks of, looked up.
+struct PlacementSubject {
+    std::string name;
+    const Node* source = nullptr;  ///< null: a described guest
+    migration::GuestCpu guest;
+    migration::StockGuest stock;
+};
+
+/// Errc::not_found for an unknown guest or node; Errc::invalid for an empty subject or a name that
+/// several guests have; Errc::unavailable if the source has no profile.
+[[nodiscard]] Result<PlacementSubject> find_subject(const virt_scout::v1::Subject& subject,
+                                                    const Registry& registry, FleetMatrix& matrix);
+
+/// Compares one guest with node after node; nodes with equal facts are compared once.
+class PlacementSearch {
+public:
+    PlacementSearch(const PlacementSubject& subject, FleetMatrix& matrix, SteadyTime now)
+        : subject_(subject), matrix_(matrix), now_(now) {}
+
+    [[nodiscard]] migration::Comparison ask(const Node& target);
+
+private:
+    [[nodiscard]] migration::Comparison compare_with(const Node& target) const;
+
+    const PlacementSubject& subject_;
+    FleetMatrix& matrix_;
+    SteadyTime now_;
+    std::map<std::string, migration::Comparison, std::less<>> by_facts_;
+};
+
+}  // namespace scout::aggregator

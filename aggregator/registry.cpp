@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "aggregator/registry.h"
+
+#include <set>
+#include <utility>
+
+#include "base/digest.h"
+#include "base/logging.h"
+
+namespace scout::aggregator {
+namespace {
+
+void append(std::string& text, std::string_view field) {
+    text += std::to_string(field.size());
+    text += ':';
+    text += field;
+}
+
+void append(std::string& text, const std::vector<std::string>& fields) {
+    text += '[';
+    for (const auto& field : fields) {
+        append(text, field);
+    }
+    text += ']';
+}
+
+/// Content address of a guest's CPU.
+std::string digest_of(const migration::GuestCpu& cpu) {
+    std::string text = std::to_string(static_cast<int>(cpu.mode));
+    for (const auto* field : {&cpu.arch, &cpu.virt_type, &cpu.vendor, &cpu.model, &cpu.machine}) {
+        append(text, *field);
+    }
+    append(text, cpu.require);
+    append(text, cpu.disable);
+    text += cpu.tsc_hz ? std::to_string(*cpu.tsc_hz) : "-";
+    return sha256_hex(text);
+}
+
+Status check_count(std::size_t found, std::size_t limit) {
+    if (found > limit) {
+        return fail(Errc::invalid, "expected at most " + std::to_string(limit) +
+                                       " guests on one node, found " + std::to_string(found));
+    }
+    return {};
+}
+
+}  // namespace
+
+Registry::Registry(RegistryOptions options) : options_(options) {}
+
+Status Registry::introduce(const Introduction& introduction, SteadyTime now) {
+    if (auto* node = known(introduction.node); node != nullptr &&
+                                               node->host_identity == introduction.host_identity &&
+                                               node->kind == NodeKind::agent) {
+        node->agent_version = introduction.agent_version;
+        touch(introduction.node, now);
+        return {};
+    }
+    if (auto room = make_room(introduction, now); !room) {
+        return room;
+    }
+    auto& node = nodes_[introduction.node];
+    node.name = introduction.node;
+    node.host_identity = introduction.host_identity;
+    node.agent_version = introduction.agent_version;
+    node.last_heard = now;
+    tell(ChangeKind::node_added, node);
+    return {};
+}
+
+/// A free place for the node: the name is not, or no more, that of another host.
+Status Registry::make_room(const Introduction& introduction, SteadyTime now) {
+    const auto found = nodes_.find(introduction.node);
+    if (found == nodes_.end()) {
+        if (nodes_.size() >= options_.nodes_limit) {
+            return fail(Errc::unavailable,
+                        "the registry is full: " + std::to_string(nodes_.size()) + " nodes");
+        }
+        return {};
+    }
+    const auto& holder = found->second;
+    if (holder.kind == NodeKind::document) {
+        return fail(Errc::refused, "node name " + log_value(holder.name) +
+                                       " is taken by the document " +
+                                       log_value(holder.host_identity) + "; this host is " +
+                                       log_value(introduction.host_identity) +
+                                       ": remove the document or give the node another name");
+    }
+    if (judge(holder, now) == Freshness::fresh) {
+        return fail(Errc::refused, "node name " + log_value(holder.name) + " is in use by host " +
+                                       log_value(holder.host_identity) +
+                                       ", which reports now; this host is " +
+                                       log_value(introduction.host_identity) +
+                                       ": give one of them another node name");
+    }
+    forget(found);
+    return {};
+}
+
+void Registry::touch(std::string_view node, SteadyTime now) {
+    auto* found = known(node);
+    if (found != nullptr && found->kind == NodeKind::agent) {
+        found->last_heard = std::max(found->last_heard, now);
+        set_freshness(*found, judge(*found, now));
+    }
+}
+
+Result<bool> Registry::report_host(std::string_view node, HostReport report) {
+    auto* found = known(node);
+    if (found == nullptr) {
+        return fail(Errc::not_found, "node " + log_value(node) + " is not known");
+    }
+    auto profile = report.profile_digest.empty() ? nullptr : profiles_.find(report.profile_digest);
+    const bool complete = report.profile_digest.empty() || profile != nullptr;
+    const bool new_profile = set_profile(*found, std::move(profile));
+    if (new_profile || !(found->host == report)) {
+        found->host = std::move(report);
+        tell(ChangeKind::node_changed, *found);
+    }
+    return complete;
+}
+
+Status Registry::deliver(const std::string& digest, migration::Profile profile) {
+    if (auto found = migration::digest(profile); found != digest) {
+        return fail(Errc::invalid, "expected a profile with digest " + log_value(digest) +
+                                       ", found one with " + found);
+    }
+    const auto shared = profiles_.share(digest, StoredProfile{digest, std::move(profile)});
+    for (auto& [name, node] : nodes_) {
+        if (node.host.profile_digest == digest && set_profile(node, shared)) {
+            tell(ChangeKind::node_changed, node);
+        }
+    }
+    return {};
+}
+
+Status Registry::report_guests(std::string_view node, std::vector<Guest> guests) {
+    auto* found = known(node);
+    if (found == nullptr) {
+        return fail(Errc::not_found, "node " + log_value(node) + " is not known");
+    }
+    if (auto fits = check_count(guests.size(), options_.guests_limit); !fits) {
+        return fits;
+    }
+    std::set<std::string, std::less<>> present;
+    for (const auto& guest : guests) {
+        present.insert(guest.uuid);
+    }
+    std::vector<std::string> absent;
+    for (const auto& [uuid, guest] : found->guests) {
+        if (!present.contains(uuid)) {
+            absent.push_back(uuid);
+        }
+    }
+    return change_guests(node, std::move(guests), absent);
+}
+
+Status Registry::change_guests(std::string_view node, std::vector<Guest> changed,
+                               const std::vector<std::string>& removed) {
+    auto* found = known(node);
+    if (found == nullptr) {
+        return fail(Errc::not_found, "node " + log_value(node) + " is not known");
+    }
+    for (const auto& uuid : removed) {
+        drop_guest(*found, uuid);
+    }
+    std::size_t added = 0;
+    for (const auto& guest : changed) {
+        added += found->guests.contains(guest.uuid) ? 0U : 1U;
+    }
+    if (auto fits = check_count(found->guests.size() + added, options_.guests_limit); !fits) {
+        return fits;
+    }
+    for (auto& guest : changed) {
+        put_guest(*found, std::move(guest));
+    }
+    return {};
+}
+
+Status Registry::add_document(const Document& document, SteadyTime now) {
+    if (const auto* holder = find(document.name)) {
+        return fail(Errc::refused, document.path + ": node name " + log_value(document.name) +
+                                       " is taken by " + log_value(holder->host_identity) +
+                                       ": give the file another name");
+    }
+    if (nodes_.size() >= options_.nodes_limit) {
+        return fail(Errc::unavailable, document.path + ": the registry is full");
+    }
+    auto& node = nodes_[document.name];
+    node.name = document.name;
+    node.host_identity = document.path;
+    node.kind = NodeKind::document;
+    node.last_heard = now;
+    node.host = document.host;
+    if (document.profile != nullptr) {
+        node.host.profile_digest = migration::digest(*document.profile);
+        node.profile = share(node.host.profile_digest, *document.profile);
+        node.latest = node.profile;
+    }
+    tell(ChangeKind::node_added, node);
+    return {};
+}
+
+void Registry::restore(Node node, SteadyTime now) {
+    if (nodes_.contains(node.name) || nodes_.size() >= options_.nodes_limit) {
+        return;
+    }
+    auto& placed = nodes_[node.name];
+    placed = std::move(node);
+    placed.freshness = judge(placed, now);
+    guests_ += placed.guests.size();
+    tell(ChangeKind::node_added, placed);
+    for (const auto& [uuid, guest] : placed.guests) {
+        tell(ChangeKind::guest_added, placed, &guest);
+    }
+}
+
+void Registry::tick(SteadyTime now) {
+    for (auto it = nodes_.begin(); it != nodes_.end();) {
+        const auto node = it++;
+        if (age(node->second, now) >= options_.forget_after) {
+            forget(node);
+        } else {
+            set_freshness(node->second, judge(node->second, now));
+        }
+    }
+}
+
+const Node* Registry::find(std::string_view node) const {
+    const auto found = nodes_.find(node);
+    return found == nodes_.end() ? nullptr : &found->second;
+}
+
+SharedCpu Registry::share(migration::GuestCpu cpu) {
+    const auto digest = digest_of(cpu);
+    return cpus_.share(digest, std::move(cpu));
+}
+
+SharedProfile Registry::share(std::string digest, migration::Profile profile) {
+    return profiles_.share(digest, StoredProfile{digest, std::move(profile)});
+}
+
+Node* Registry::known(std::string_view node) {
+    const auto found = nodes_.find(node);
+    return found == nodes_.end() ? nullptr : &found->second;
+}
+
+void Registry::tell(ChangeKind kind, const Node& node, const Guest* guest) const {
+    const Change change{kind, node, guest};
+    for (const auto& observer : observers_) {
+        observer(change);
+    }
+}
+
+Freshness Registry::judge(const Node& node, SteadyTime now) const {
+    const auto passed = age(node, now);
+    if (passed >= options_.gone_after) {
+        return Freshness::gone;
+    }
+    return passed > options_.stale_after ? Freshness::stale : Freshness::fresh;
+}
+
+void Registry::set_freshness(Node& node, Freshness freshness) {
+    if (node.freshness != freshness) {
+        node.freshness = freshness;
+        tell(ChangeKind::node_changed, node);
+    }
+}
+
+/// True if the node's profile is another one now.
+bool Registry::set_profile(Node& node, SharedProfile profile) {
+    if (node.profile == profile) {
+        return false;
+    }
+    node.profile = std::move(profile);
+    if (node.profile != nullptr && node.latest != node.profile) {
+        if (node.latest != nullptr) {
+            node.before = node.latest;
+        }
+        node.latest = node.profile;
+    }
+    return true;
+}
+
+void Registry::put_guest(Node& node, Guest guest) {
+    const auto found = node.guests.find(guest.uuid);
+    if (found == node.guests.end()) {
+        ++guests_;
+        auto uuid = guest.uuid;
+        const auto placed = node.guests.emplace(std::move(uuid), std::move(guest)).first;
+        tell(ChangeKind::guest_added, node, &placed->second);
+    } else if (!(found->second == guest)) {
+        found->second = std::move(guest);
+        tell(ChangeKind::guest_changed, node, &found->second);
+    }
+}
+
+void Registry::drop_guest(Node& node, std::string_view uuid) {
+    const auto found = node.guests.find(uuid);
+    if (found != node.guests.end()) {
+        tell(ChangeKind::guest_removed, node, &found->second);
+        node.guests.erase(found);
+        --guests_;
+    }
+}
+
+void Registry::forget(std::map<std::string, Node, std::less<>>::iterator node) {
+    for (const auto& [uuid, guest] : node->second.guests) {
+        tell(ChangeKind::guest_removed, node->second, &guest);
+    }
+    guests_ -= node->second.guests.size();
+    tell(ChangeKind::node_removed, node->second);
+    nodes_.erase(node);
+}
+
+}  // namespace scout::aggregator
