@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/answers.h"
+
+#include <algorithm>
+
+namespace scout::cli {
+
+using migration::Verdict;
+
+int exit_code_of(Verdict verdict) noexcept {
+    switch (verdict) {
+        case Verdict::can:
+            return exit_code::can;
+        case Verdict::cannot:
+            return exit_code::cannot;
+        case Verdict::unknown:
+            return exit_code::unknown;
+    }
+    return exit_code::error;
+}
+
+Verdict overall(const migration::Placement& placement) noexcept {
+    const auto& nodes = placement.nodes;
+    const auto any = [&nodes](Verdict wanted) {
+        return std::any_of(nodes.begin(), nodes.end(), [wanted](const auto& node) {
+            return node.comparison.verdict == wanted;
+        });
+    };
+    if (any(Verdict::can)) {
+        return Verdict::can;
+    }
+    return any(Verdict::unknown) ? Verdict::unknown : Verdict::cannot;
+}
+
+std::string_view gate_text(Verdict gate) noexcept {
+    switch (gate) {
+        case Verdict::can:
+            return "pass";
+        case Verdict::cannot:
+            return "fail";
+        case Verdict::unknown:
+            return "unknown";
+    }
+    return "unknown";
+}
+
+migration::Comparison unusable_document(const std::string& path, const std::string& why) {
+    migration::Comparison comparison;
+    comparison.reasons.push_back({.code = migration::ReasonCode::document,
+                                  .layer = migration::Layer::truth,
+                                  .text = why,
+                                  .keys = {path}});
+    return comparison;
+}
+
+char cell_of(Verdict gate, Verdict truth) noexcept {
+    if (gate == Verdict::can && truth == Verdict::cannot) {
+        return matrix_cell::gap;
+    }
+    switch (migration::combine(gate, truth)) {
+        case Verdict::can:
+            return matrix_cell::can;
+        case Verdict::cannot:
+            return matrix_cell::cannot;
+        case Verdict::unknown:
+            return matrix_cell::unknown;
+    }
+    return matrix_cell::unknown;
+}
+
+}  // namespace scout::cli

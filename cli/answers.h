@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "migration/baseline.h"
+#include "migration/comparison.h"
+#include "migration/cpu_truth.h"
+#include "migration/guest.h"
+#include "migration/labels.h"
+#include "migration/profile.h"
+#include "migration/upgrade_impact.h"
+
+/// What scoutctl answers, before it is written as a table, JSON or YAML. Files and the aggregator
+/// fill the same structs; answers that `migration/` already has (Placement, Baseline,
+/// UpgradeImpact) are used as they are.
+namespace scout::cli {
+
+/// `compare A B`: one guest, one target. A document that cannot be used is verdict unknown with one
+/// reason of code `document`.
+struct PairAnswer {
+    std::string source;  ///< path as given
+    std::string target;  ///< path as given
+    migration::Comparison comparison;
+};
+
+/// One file of `compare --all`.
+struct DocumentState {
+    std::string document;
+    bool usable = false;
+    std::string reason;  ///< why not usable; empty otherwise
+};
+
+/// What one hypervisor can run, with what follows from it.
+struct ProfileAnswer {
+    migration::Profile profile;
+    migration::EffectiveSet supported;
+    std::string not_comparable;  ///< why no migration facts may be drawn; empty: they may
+};
+
+struct LabelsAnswer {
+    std::string document;
+    migration::Labels labels;
+};
+
+/// `matrix`: one character a pair, rows and columns in the same order.
+struct MatrixAnswer {
+    struct Row {
+        std::string node;
+        std::uint32_t level = 0;         ///< 0–100, truth layer
+        std::uint32_t destinations = 0;  ///< truth layer
+        std::uint32_t node_class = 0;
+        std::string cells;  ///< one of matrix_cell for each row
+    };
+    std::vector<Row> rows;
+    std::uint32_t classes = 0;
+    std::string map;                      ///< cpu_map in use; empty: none, or not told
+    std::vector<DocumentState> left_out;  ///< files that could not be used
+};
+
+/// Characters of a matrix row.
+namespace matrix_cell {
+inline constexpr char itself = '.';
+inline constexpr char can = 'y';
+inline constexpr char cannot = 'n';
+inline constexpr char gap = '!';  ///< the gate passes and the truth says no
+inline constexpr char unknown = '?';
+}  // namespace matrix_cell
+
+/// One line of `nodes`.
+struct NodeLine {
+    std::string name;
+    std::string freshness;  ///< fresh, stale, gone, unknown
+    std::uint64_t age_ms = 0;
+    std::string arch;
+    std::string virt_type;
+    std::string vendor;
+    std::string host_model;
+    std::string digest;
+    std::string source;
+    std::uint32_t guests = 0;
+    bool comparable = false;
+    std::string reason;
+    std::uint32_t level = 0;
+    std::uint32_t destinations = 0;
+    std::vector<std::string> notices;
+};
+
+struct NodesAnswer {
+    std::vector<NodeLine> nodes;
+    std::string map;
+};
+
+struct GuestLine {
+    std::string node;
+    std::string uuid;
+    std::string name;
+    std::string state;
+    std::int64_t since_unix_ms = 0;
+    std::string found_by;  ///< event or resync
+    std::uint64_t memory_kib = 0;
+    migration::GuestCpu cpu;
+};
+
+struct GuestsAnswer {
+    std::vector<GuestLine> guests;
+    std::vector<std::string> errors;  ///< nodes whose guests are not known, and why
+};
+
+/// One line of `guests --watch`.
+struct GuestEvent {
+    std::string_view event;  ///< added, changed, removed
+    GuestLine guest;
+};
+
+struct NodeDetail {
+    NodeLine line;
+    std::optional<ProfileAnswer> profile;  ///< none: nothing could be probed
+    migration::HostFacts facts;
+    migration::Labels labels;
+    std::string yardstick;
+    std::vector<GuestLine> guests;
+};
+
+/// Exit codes of the process, a contract of scripts (docs/scoutctl.md).
+namespace exit_code {
+inline constexpr int can = 0;
+inline constexpr int cannot = 1;
+inline constexpr int error = 2;
+inline constexpr int unknown = 3;
+}  // namespace exit_code
+
+[[nodiscard]] int exit_code_of(migration::Verdict verdict) noexcept;
+
+/// Can if any node can, cannot if every node (or no node at all) cannot, else unknown.
+[[nodiscard]] migration::Verdict overall(const migration::Placement& placement) noexcept;
+
+/// "pass", "fail", "unknown": how the stock gate's verdict is written.
+[[nodiscard]] std::string_view gate_text(migration::Verdict gate) noexcept;
+
+/// The answer for a document that could not be used.
+[[nodiscard]] migration::Comparison unusable_document(const std::string& path,
+                                                      const std::string& why);
+
+[[nodiscard]] char cell_of(migration::Verdict gate, migration::Verdict truth) noexcept;
+
+}  // namespace scout::cli

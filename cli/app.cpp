@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/app.h"
+
+#include <string>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+
+#include "base/version.h"
+#include "cli/request.h"
+#include "cli/text.h"
+
+namespace scout::cli {
+namespace {
+
+constexpr const char* description =
+    "scoutctl asks where guests can live-migrate, and why not.\n"
+    "compare, profile and labels work on files alone; where, why-not, matrix, baseline and\n"
+    "upgrade-impact do so when they are given files; the rest asks an aggregator.";
+
+constexpr const char* exit_codes =
+    "Exit codes:\n"
+    "  0  yes (can migrate, can go somewhere), or the report is written\n"
+    "  1  no (cannot migrate, can go nowhere)\n"
+    "  2  error: bad arguments, a document that cannot be used, no aggregator\n"
+    "  3  cannot be compared: some fact is missing; the reason says which\n";
+
+/// Options of every command; they may stand before or behind its name.
+void add_global_options(CLI::App& app, Request& request) {
+    auto& flags = request.flags;
+    app.add_option("-o,--output", flags.output, "how to write the answer")
+        ->type_name("table|wide|json|yaml");
+    app.add_option("--cpu-map", flags.cpu_map,
+                   "libvirt's cpu_map folder (default: the configured one, else "
+                   "/usr/share/libvirt/cpu_map)")
+        ->type_name("DIR");
+    app.add_option("--config", request.config,
+                   "settings (default: ~/.config/virt-scout/config.yaml)")
+        ->type_name("FILE");
+    app.add_option("--aggregator,--aggregator-address", flags.aggregator,
+                   std::string("unix:/path or host:port (default: ") + default_aggregator + ")")
+        ->type_name("ADDRESS");
+    app.add_option("--deadline", flags.deadline, "longest wait for the aggregator (default: 10s)")
+        ->type_name("TIME");
+    app.add_option("--tls-ca", flags.tls_ca, "CA of the aggregator, PEM")->type_name("FILE");
+    app.add_option("--tls-cert", flags.tls_cert, "own certificate, PEM")->type_name("FILE");
+    app.add_option("--tls-key", flags.tls_key, "own key, PEM")->type_name("FILE");
+    app.add_option("--tls-server-name", flags.server_name,
+                   "name expected in the aggregator's certificate, if not the host's")
+        ->type_name("NAME");
+    app.add_flag_callback(
+        "--plaintext", [&flags] { flags.plaintext = true; },
+        "no TLS; only for addresses of this machine");
+}
+
+struct Command {
+    const char* name;
+    const char* text;
+    Handler handler;
+    const char* examples;
+};
+
+CLI::App& add_command(CLI::App& app, Request& request, const Command& command) {
+    auto* sub = app.add_subcommand(command.name, command.text);
+    sub->footer(std::string("Examples:\n") + command.examples + "\n" + exit_codes);
+    sub->callback([&request, handler = command.handler] { request.handler = handler; });
+    return *sub;
+}
+
+void add_fleet_commands(CLI::App& app, Request& request) {
+    add_command(app, request,
+                {"nodes", "list the nodes, how fresh they are and where their guests could go",
+                 run_nodes, "  scoutctl nodes\n  scoutctl nodes -o json | jq '.nodes[].level'\n"});
+    auto& node = add_command(app, request,
+                             {"node", "show what one node can run", run_node,
+                              "  scoutctl node n1\n  scoutctl node n1 -o wide\n"});
+    node.add_option("NAME", request.subject, "name of the node")->required();
+    auto& guests =
+        add_command(app, request,
+                    {"guests", "list the guests, or follow what happens to them", run_guests,
+                     "  scoutctl guests --node n1\n  scoutctl guests --watch -o json\n"});
+    guests.add_option("--node", request.node, "only guests of this node")->type_name("NAME");
+    guests.add_flag("--watch", request.watch, "then write a line for every change, until stopped");
+}
+
+void add_question_commands(CLI::App& app, Request& request) {
+    auto& where = add_command(
+        app, request,
+        {"where",
+         "say where a guest can go. SUBJECT: a guest's name or UUID, guest/NAME@NODE, "
+         "host-model@NODE (a host-model guest that would start there), file:PATH or a path "
+         "(live domain XML or a host's document)",
+         run_where,
+         "  scoutctl where vm-7\n  scoutctl where host-model@n1\n"
+         "  scoutctl where vm-7.xml --on hosts/\n"});
+    where.add_option("SUBJECT", request.subject, "what is to go")->required();
+    where.add_option("--on", request.on, "ask these hosts' documents instead of the aggregator")
+        ->type_name("FILE|DIR");
+    auto& why_not = add_command(app, request,
+                                {"why-not", "say why a guest cannot go to one node", run_why_not,
+                                 "  scoutctl why-not vm-7 n2\n"
+                                 "  scoutctl why-not vm-7.xml n2-domcapabilities.xml\n"});
+    why_not.add_option("SUBJECT", request.subject, "as for where")->required();
+    why_not.add_option("TARGET", request.target, "a node, or a host's document")->required();
+    auto& matrix =
+        add_command(app, request,
+                    {"matrix", "show for every node where its host-model guests can go", run_matrix,
+                     "  scoutctl matrix\n  scoutctl matrix --documents hosts/\n"});
+    matrix.add_option("--documents", request.documents, "these hosts' documents instead")
+        ->type_name("FILE|DIR");
+}
+
+void add_host_commands(CLI::App& app, Request& request) {
+    auto& baseline = add_command(
+        app, request,
+        {"baseline", "find the best CPU that all of a set can run (no argument: every node)",
+         run_baseline, "  scoutctl baseline n1 n2 n3\n  scoutctl baseline hosts/ -o yaml\n"});
+    baseline.add_option("NODES", request.items, "nodes, or files and folders of documents")
+        ->type_name("NODE|FILE|DIR");
+    auto& impact = add_command(
+        app, request,
+        {"upgrade-impact", "say what an upgrade of a host means for its guests", run_upgrade_impact,
+         "  scoutctl upgrade-impact n1\n"
+         "  scoutctl upgrade-impact --before old.xml --after new.xml\n"});
+    impact.add_option("NODE", request.subject, "node whose profile changed");
+    impact.add_option("--before", request.before, "document before")->type_name("FILE");
+    impact.add_option("--after", request.after, "document after")->type_name("FILE");
+}
+
+void add_document_commands(CLI::App& app, Request& request) {
+    auto& compare = add_command(
+        app, request,
+        {"compare",
+         "compare two documents: can a guest of A run on B? Documents: domain capabilities, a "
+         "host-model <cpu>, a labeller folder, and for A a live domain XML",
+         run_compare,
+         "  scoutctl compare n1.xml n2.xml\n  scoutctl compare vm-7.xml n2.xml -o json\n"
+         "  scoutctl compare --all hosts/\n"});
+    compare.add_option("A", request.subject, "document of the guest's side")->type_name("FILE|DIR");
+    compare.add_option("B", request.target, "document of the target")->type_name("FILE|DIR");
+    compare.add_option("--all", request.all, "every pair of the documents in this folder")
+        ->type_name("DIR");
+    auto& profile =
+        add_command(app, request,
+                    {"profile", "show what a host can run, from its documents", run_profile,
+                     "  virsh domcapabilities > host.xml && scoutctl profile host.xml\n"
+                     "  scoutctl profile /var/lib/kubevirt-node-labeller -o json\n"});
+    profile.add_option("DOCUMENT", request.subject, "document or labeller folder")
+        ->required()
+        ->type_name("FILE|DIR");
+    auto& labels =
+        add_command(app, request,
+                    {"labels", "show the node labels that KubeVirt would write for a host",
+                     run_labels, "  scoutctl labels host.xml\n"});
+    labels.add_option("DOCUMENT", request.subject, "document or labeller folder")
+        ->required()
+        ->type_name("FILE|DIR");
+    auto& completion =
+        add_command(app, request,
+                    {"completion", "write a completion script for a shell", run_completion,
+                     "  source <(scoutctl completion bash)\n"
+                     "  scoutctl completion fish | source\n"});
+    completion.add_option("SHELL", request.subject, "which shell")
+        ->required()
+        ->type_name("bash|zsh|fish");
+}
+
+/// Help, version or a fault of the command line.
+int end_of_parsing(const CLI::App& app, const CLI::ParseError& error,
+                   const Surroundings& surroundings) {
+    if (error.get_exit_code() == 0) {
+        const auto* help = dynamic_cast<const CLI::CallForHelp*>(&error);
+        const auto chosen = app.get_subcommands();
+        const auto& asked = chosen.empty() ? app : *chosen.front();
+        const auto text = help != nullptr ? asked.help() : std::string(error.what()) + "\n";
+        return surroundings.write(text) ? exit_code::can : exit_code::error;
+    }
+    const auto chosen = app.get_subcommands();
+    const auto name = chosen.empty() ? std::string{} : " " + chosen.front()->get_name();
+    surroundings.tell("scoutctl: " + printable(error.what()) + "; see 'scoutctl" + name +
+                      " --help'");
+    return exit_code::error;
+}
+
+/// Settings of flags and file, with the format that they choose.
+Result<std::pair<Settings, Format>> settle(const Request& request) {
+    auto file = read_settings(request.config);
+    if (!file) {
+        return fail(std::move(file.error()));
+    }
+    auto settings = merge(request.flags, std::move(*file));
+    auto format = parse_format(settings.output.value_or("table"));
+    if (!format) {
+        return fail(std::move(format.error()));
+    }
+    if (settings.deadline) {
+        if (auto deadline = parse_duration(*settings.deadline); !deadline) {
+            return fail(std::move(deadline.error()));
+        }
+    }
+    return std::pair{std::move(settings), *format};
+}
+
+}  // namespace
+
+std::unique_ptr<CLI::App> make_app(Request& request) {
+    auto app = std::make_unique<CLI::App>(description, "scoutctl");
+    app->set_version_flag("--version",
+                          std::string("scoutctl ") + version + " (commit " + commit + ")");
+    app->fallthrough();
+    app->require_subcommand(1);
+    app->footer(std::string("'scoutctl COMMAND --help' shows examples.\n\n") + exit_codes);
+    add_global_options(*app, request);
+    add_fleet_commands(*app, request);
+    add_question_commands(*app, request);
+    add_host_commands(*app, request);
+    add_document_commands(*app, request);
+    return app;
+}
+
+int run(int argc, const char* const* argv, Surroundings surroundings) {
+    Request request;
+    const auto app = make_app(request);
+    try {
+        app->parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        return end_of_parsing(*app, error, surroundings);
+    }
+    auto settled = settle(request);
+    if (!settled) {
+        surroundings.tell("scoutctl: " + printable(settled.error().message));
+        return exit_code::error;
+    }
+    Session session(std::move(settled->first), settled->second, std::move(surroundings));
+    return request.handler(session, request);
+}
+
+}  // namespace scout::cli

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "cli/offline.h"
+#include "cli/pair_stream.h"
+#include "cli/request.h"
+#include "cli/session.h"
+#include "migration/labels.h"
+
+/// Commands that only ever read documents.
+namespace scout::cli {
+namespace {
+
+int compare_pair(Session& session, const Request& request, const migration::CpuMap* map) {
+    const auto guest = load_side(request.subject, map);
+    const auto target = load_host(request.target, map);
+    if (guest && target) {
+        const auto answer = compare_sides(*guest, *target, map);
+        return session.show(answer, exit_code_of(answer.comparison.truth));
+    }
+    PairAnswer answer{.source = request.subject, .target = request.target, .comparison = {}};
+    const auto blame = [&session, &answer](const std::string& path, const Result<Side>& side) {
+        if (!side) {
+            static_cast<void>(session.fail_with(side.error()));
+            auto one = unusable_document(path, side.error().message);
+            answer.comparison.reasons.push_back(std::move(one.reasons.front()));
+        }
+    };
+    blame(request.subject, guest);
+    blame(request.target, target);
+    const bool for_scripts = session.format() == Format::json || session.format() == Format::yaml;
+    return for_scripts ? session.show(answer, exit_code::error) : exit_code::error;
+}
+
+/// Live domains among the documents are guests: sources of pairs, never targets.
+struct AllSides {
+    std::vector<Side> sides;
+    std::vector<DocumentState> states;
+};
+
+AllSides load_all(const std::vector<std::string>& documents, const migration::CpuMap* map) {
+    AllSides all;
+    for (const auto& path : documents) {
+        auto side = load_side(path, map);
+        all.states.push_back({.document = path,
+                              .usable = side.has_value(),
+                              .reason = side ? std::string{} : side.error().message});
+        if (side) {
+            all.sides.push_back(std::move(*side));
+        }
+    }
+    return all;
+}
+
+int write_pairs(Session& session, const AllSides& all, const migration::CpuMap* map) {
+    PairStream stream(session.format(), session.style());
+    int code = session.show_text(stream.head(all.states));
+    for (const auto& guest : all.sides) {
+        std::string lines;
+        for (const auto& target : all.sides) {
+            if (&guest != &target && target.host) {
+                lines += stream.pair(compare_sides(guest, target, map));
+            }
+        }
+        if (code == exit_code::can) {
+            code = session.show_text(lines);
+        }
+    }
+    return code == exit_code::can ? session.show_text(stream.tail()) : code;
+}
+
+int compare_all(Session& session, const std::string& folder, const migration::CpuMap* map) {
+    std::error_code ignored;
+    if (std::filesystem::exists(folder, ignored) &&
+        !std::filesystem::is_directory(folder, ignored)) {
+        return session.fail_with(
+            {Errc::invalid, "--all: expected a folder, found the file " + folder});
+    }
+    const auto documents = expand_documents({folder});
+    if (!documents) {
+        return session.fail_with(documents.error());
+    }
+    return write_pairs(session, load_all(*documents, map), map);
+}
+
+}  // namespace
+
+int run_compare(Session& session, const Request& request) {
+    const bool pair = !request.subject.empty() && !request.target.empty();
+    const bool all = !request.all.empty();
+    if (pair == all || (all && !request.subject.empty())) {
+        return session.fail_with(
+            {Errc::invalid, "compare: expected two documents, or --all with a folder"});
+    }
+    const auto map = session.map();
+    if (!map) {
+        return session.fail_with(map.error());
+    }
+    return all ? compare_all(session, request.all, *map) : compare_pair(session, request, *map);
+}
+
+int run_profile(Session& session, const Request& request) {
+    const auto map = session.map();
+    if (!map) {
+        return session.fail_with(map.error());
+    }
+    auto side = load_host(request.subject, *map);
+    if (!side) {
+        return session.fail_with(side.error());
+    }
+    return session.show(make_profile(std::move(side->host->documents.profile), *map));
+}
+
+int run_labels(Session& session, const Request& request) {
+    const auto map = session.map();
+    if (!map) {
+        return session.fail_with(map.error());
+    }
+    const auto side = load_host(request.subject, *map);
+    if (!side) {
+        return session.fail_with(side.error());
+    }
+    const auto& node = side->host->documents;
+    return session.show(
+        LabelsAnswer{.document = request.subject,
+                     .labels = migration::labeller_labels(node.profile, node.facts, *map)});
+}
+
+}  // namespace scout::cli

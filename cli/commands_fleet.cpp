@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "cli/offline.h"
+#include "cli/progress.h"
+#include "cli/request.h"
+#include "cli/session.h"
+#include "migration/upgrade_impact.h"
+
+/// Commands that ask the aggregator, or the same question of documents.
+namespace scout::cli {
+namespace {
+
+bool exists(const std::string& path) {
+    std::error_code ignored;
+    return std::filesystem::exists(path, ignored);
+}
+
+/// Asks the aggregator one question and shows the answer.
+template <class Ask>
+int ask(Session& session, Ask question) {
+    auto fleet = session.fleet();
+    if (!fleet) {
+        return session.fail_with(fleet.error());
+    }
+    auto answer = [&session, &fleet, &question] {
+        const Progress progress("asking the aggregator", session.progress());
+        return question(**fleet);
+    }();
+    return answer ? session.show(*answer) : session.fail_with(answer.error());
+}
+
+/// Hosts of files and folders; the map that judges them.
+struct Documents {
+    Hosts hosts;
+    const migration::CpuMap* map = nullptr;
+};
+
+Result<Documents> load_documents(Session& session, const std::vector<std::string>& paths) {
+    const auto map = session.map();
+    if (!map) {
+        return fail(map.error());
+    }
+    const auto documents = expand_documents(paths);
+    if (!documents) {
+        return fail(documents.error());
+    }
+    const Progress progress("reading documents", session.progress());
+    return Documents{.hosts = load_hosts(*documents, *map), .map = *map};
+}
+
+int baseline_of_documents(Session& session, const std::vector<std::string>& paths) {
+    const auto documents = load_documents(session, paths);
+    if (!documents) {
+        return session.fail_with(documents.error());
+    }
+    const auto baseline = make_baseline(documents->hosts, documents->map);
+    return baseline ? session.show(*baseline) : session.fail_with(baseline.error());
+}
+
+int impact_of_documents(Session& session, const Request& request) {
+    const auto map = session.map();
+    if (!map) {
+        return session.fail_with(map.error());
+    }
+    const auto before = load_host(request.before, *map);
+    if (!before) {
+        return session.fail_with(before.error());
+    }
+    const auto after = load_host(request.after, *map);
+    if (!after) {
+        return session.fail_with(after.error());
+    }
+    return session.show(migration::upgrade_impact(before->host->documents.profile,
+                                                  after->host->documents.profile, *map));
+}
+
+int watch_guests(Session& session, const std::string& node) {
+    auto fleet = session.fleet();
+    if (!fleet) {
+        return session.fail_with(fleet.error());
+    }
+    int written = exit_code::can;
+    const auto ended = (*fleet)->watch_guests(node, [&session, &written](const GuestEvent& event) {
+        written = session.show_event(event);
+        return written == exit_code::can;
+    });
+    return ended ? written : session.fail_with(ended.error());
+}
+
+}  // namespace
+
+int run_nodes(Session& session, const Request& /*request*/) {
+    return ask(session, [](Fleet& fleet) { return fleet.nodes(); });
+}
+
+int run_node(Session& session, const Request& request) {
+    return ask(session, [&request](Fleet& fleet) { return fleet.node(request.subject); });
+}
+
+int run_guests(Session& session, const Request& request) {
+    if (request.watch) {
+        return watch_guests(session, request.node);
+    }
+    return ask(session, [&request](Fleet& fleet) { return fleet.guests(request.node); });
+}
+
+int run_matrix(Session& session, const Request& request) {
+    if (request.documents.empty()) {
+        return ask(session, [](Fleet& fleet) { return fleet.matrix(); });
+    }
+    const auto documents = load_documents(session, request.documents);
+    if (!documents) {
+        return session.fail_with(documents.error());
+    }
+    return session.show(make_matrix(documents->hosts, documents->map));
+}
+
+int run_baseline(Session& session, const Request& request) {
+    const auto& items = request.items;
+    const auto there = std::count_if(items.begin(), items.end(), exists);
+    if (there == 0 || items.empty()) {
+        const auto path = std::find_if(items.begin(), items.end(),
+                                       [](const std::string& item) { return !is_node_name(item); });
+        if (path != items.end()) {
+            return session.fail_with(
+                {Errc::not_found, *path + ": no such file or folder, and no name of a node"});
+        }
+        return ask(session, [&items](Fleet& fleet) { return fleet.baseline(items); });
+    }
+    const auto missing = std::find_if_not(items.begin(), items.end(), exists);
+    if (missing != items.end()) {
+        return session.fail_with(
+            {Errc::not_found, *missing + ": no such file or folder (documents and names of nodes "
+                                         "cannot be mixed)"});
+    }
+    return baseline_of_documents(session, items);
+}
+
+int run_upgrade_impact(Session& session, const Request& request) {
+    const bool documents = !request.before.empty() && !request.after.empty();
+    const bool any = !request.before.empty() || !request.after.empty();
+    if (any != documents || documents != request.subject.empty()) {
+        return session.fail_with({Errc::invalid,
+                                  "upgrade-impact: expected the name of a node, or --before and "
+                                  "--after with a document each"});
+    }
+    if (documents) {
+        return impact_of_documents(session, request);
+    }
+    return ask(session, [&request](Fleet& fleet) { return fleet.upgrade_impact(request.subject); });
+}
+
+}  // namespace scout::cli

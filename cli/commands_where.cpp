@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "cli/offline.h"
+#include "cli/progress.h"
+#include "cli/request.h"
+#include "cli/session.h"
+#include "cli/subject.h"
+#include "cli/text.h"
+
+/// `where` and `why-not`: one guest, and the nodes that it could go to.
+namespace scout::cli {
+namespace {
+
+bool exists(const std::string& path) {
+    std::error_code ignored;
+    return std::filesystem::exists(path, ignored);
+}
+
+/// The forms with a prefix mean what they say; anything else that is there as a file is that file.
+Result<Subject> resolve(const std::string& text) {
+    const bool prefixed =
+        text.starts_with("file:") || text.starts_with("guest/") || text.starts_with("host-model@");
+    if (!prefixed && !text.empty() && text.size() < subject_limit) {
+        if (exists(text)) {
+            return Subject{.kind = SubjectKind::file, .name = text, .node = {}};
+        }
+        if (text.find('/') != std::string::npos) {
+            return fail(Errc::not_found, text + ": no such file");
+        }
+    }
+    return parse_subject(text);
+}
+
+/// `why-not` tells the whole story to people, and to scripts what `where` does.
+int show_placement(Session& session, const migration::Placement& placement, bool story) {
+    const auto code = exit_code_of(overall(placement));
+    const bool for_people = session.format() == Format::table || session.format() == Format::wide;
+    if (story && for_people) {
+        return session.show_text(explain(placement, session.style()), code);
+    }
+    return session.show(placement, code);
+}
+
+int ask_fleet(Session& session, const Request& request, const Subject& subject) {
+    FleetSubject asked{.subject = subject, .text = request.subject, .described = std::nullopt};
+    if (subject.kind == SubjectKind::file) {
+        auto side = load_side(subject.name, nullptr);
+        if (!side) {
+            return session.fail_with(side.error());
+        }
+        asked.described = std::move(side->guest);
+    }
+    auto fleet = session.fleet();
+    if (!fleet) {
+        return session.fail_with(fleet.error());
+    }
+    const auto placement = [&session, &fleet, &asked, &request] {
+        const Progress progress("asking the aggregator", session.progress());
+        return (*fleet)->where(asked, request.target);
+    }();
+    return placement ? show_placement(session, *placement, !request.target.empty())
+                     : session.fail_with(placement.error());
+}
+
+int where_on_documents(Session& session, const Request& request, const std::string& guest_path) {
+    const auto map = session.map();
+    if (!map) {
+        return session.fail_with(map.error());
+    }
+    const auto guest = load_side(guest_path, *map);
+    if (!guest) {
+        return session.fail_with(guest.error());
+    }
+    const auto documents = expand_documents(request.on);
+    if (!documents) {
+        return session.fail_with(documents.error());
+    }
+    const auto placement = place(request.subject, *guest, load_hosts(*documents, *map), *map);
+    return show_placement(session, placement, false);
+}
+
+int why_not_document(Session& session, const Request& request, const std::string& guest_path) {
+    const auto map = session.map();
+    if (!map) {
+        return session.fail_with(map.error());
+    }
+    const auto guest = load_side(guest_path, *map);
+    if (!guest) {
+        return session.fail_with(guest.error());
+    }
+    const auto target = load_host(request.target, *map);
+    if (!target) {
+        return session.fail_with(target.error());
+    }
+    migration::Placement placement{.subject = request.subject,
+                                   .source = guest->host ? guest->path : std::string{},
+                                   .nodes = {}};
+    placement.nodes.push_back(
+        {.node = request.target, .comparison = compare_sides(*guest, *target, *map).comparison});
+    return show_placement(session, placement, true);
+}
+
+}  // namespace
+
+int run_where(Session& session, const Request& request) {
+    const auto subject = resolve(request.subject);
+    if (!subject) {
+        return session.fail_with(subject.error());
+    }
+    if (request.on.empty()) {
+        return ask_fleet(session, request, *subject);
+    }
+    if (subject->kind != SubjectKind::file) {
+        return session.fail_with(
+            {Errc::invalid, "where --on: expected a document as the subject, found '" +
+                                printable(request.subject) + "', which is no file"});
+    }
+    return where_on_documents(session, request, subject->name);
+}
+
+int run_why_not(Session& session, const Request& request) {
+    const auto subject = resolve(request.subject);
+    if (!subject) {
+        return session.fail_with(subject.error());
+    }
+    if (subject->kind == SubjectKind::file && exists(request.target)) {
+        return why_not_document(session, request, subject->name);
+    }
+    if (!is_node_name(request.target)) {
+        return session.fail_with(
+            {Errc::invalid, "why-not: expected a node or a host's document as the target, found '" +
+                                printable(request.target) + "'"});
+    }
+    return ask_fleet(session, request, *subject);
+}
+
+}  // namespace scout::cli

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdlib>
+#include <utility>
+
+#include <grpc/support/time.h>
+#include <grpcpp/channel.h>
+#include <grpcpp/client_context.h>
+
+#include "cli/fleet.h"
+#include "cli/fleet_messages.h"
+#include "virt_scout/v1/fleet.grpc.pb.h"
+#include "wire/convert.h"
+#include "wire/endpoint.h"
+#include "wire/status.h"
+
+namespace scout::cli {
+namespace {
+
+namespace v1 = virt_scout::v1;
+
+/// TLS comes as a whole or not at all.
+Result<std::optional<wire::TlsFiles>> tls_of(const Settings& settings) {
+    const bool any = settings.tls_ca || settings.tls_cert || settings.tls_key;
+    if (!any) {
+        return std::nullopt;
+    }
+    if (!settings.tls_ca || !settings.tls_cert || !settings.tls_key) {
+        return fail(Errc::invalid, "TLS needs three files: --tls-ca, --tls-cert and --tls-key");
+    }
+    return wire::TlsFiles{
+        .ca = *settings.tls_ca, .certificate = *settings.tls_cert, .key = *settings.tls_key};
+}
+
+std::string_view event_text(v1::FleetEvent::Kind kind) {
+    switch (kind) {
+        case v1::FleetEvent::GUEST_ADDED:
+            return "added";
+        case v1::FleetEvent::GUEST_CHANGED:
+            return "changed";
+        case v1::FleetEvent::GUEST_REMOVED:
+            return "removed";
+        default:
+            return {};
+    }
+}
+
+class FleetClient final : public Fleet {
+public:
+    FleetClient(std::shared_ptr<grpc::Channel> channel, std::string address,
+                std::chrono::milliseconds deadline)
+        : channel_(std::move(channel)),
+          stub_(v1::Fleet::NewStub(channel_)),
+          address_(std::move(address)),
+          deadline_(deadline) {}
+
+    Result<NodesAnswer> nodes() override {
+        const auto response = call<v1::NodesResponse>(&v1::Fleet::Stub::Nodes, v1::NodesRequest{});
+        return response ? from_response(*response) : fail(response.error());
+    }
+
+    Result<NodeDetail> node(const std::string& name) override {
+        v1::NodeRequest request;
+        request.set_name(name);
+        const auto response = call<v1::NodeResponse>(&v1::Fleet::Stub::Node, request);
+        return response ? from_response(*response) : fail(response.error());
+    }
+
+    Result<GuestsAnswer> guests(const std::string& node) override {
+        v1::GuestsRequest request;
+        request.set_node(node);
+        const auto response = call<v1::GuestsResponse>(&v1::Fleet::Stub::Guests, request);
+        return response ? from_response(*response) : fail(response.error());
+    }
+
+    Result<migration::Placement> where(const FleetSubject& subject,
+                                       const std::string& target) override {
+        const auto response =
+            call<v1::WhereResponse>(&v1::Fleet::Stub::Where, to_request(subject, target));
+        return response ? wire::from_wire(*response) : fail(response.error());
+    }
+
+    Result<MatrixAnswer> matrix() override {
+        const auto response =
+            call<v1::MatrixResponse>(&v1::Fleet::Stub::Matrix, v1::MatrixRequest{});
+        return response ? from_response(*response) : fail(response.error());
+    }
+
+    Result<migration::Baseline> baseline(const std::vector<std::string>& nodes) override {
+        v1::BaselineRequest request;
+        for (const auto& node : nodes) {
+            request.add_nodes(node);
+        }
+        const auto response = call<v1::BaselineResponse>(&v1::Fleet::Stub::Baseline, request);
+        if (!response) {
+            return fail(response.error());
+        }
+        return wire::from_wire(*response);
+    }
+
+    Result<migration::UpgradeImpact> upgrade_impact(const std::string& node) override {
+        v1::UpgradeImpactRequest request;
+        request.set_node(node);
+        const auto response =
+            call<v1::UpgradeImpactResponse>(&v1::Fleet::Stub::UpgradeImpact, request);
+        if (!response) {
+            return fail(response.error());
+        }
+        return wire::from_wire(*response);
+    }
+
+    Status watch_guests(const std::string& node, const GuestSink& sink) override;
+
+private:
+    template <class Response, class Method, class Request>
+    Result<Response> call(Method method, const Request& request) {
+        grpc::ClientContext context;
+        context.set_deadline(timespan());
+        Response response;
+        const grpc::Status status = (stub_.get()->*method)(&context, request, &response);
+        if (!status.ok()) {
+            return fail(explain_failure(status));
+        }
+        return response;
+    }
+
+    /// gRPC counts a span from the moment of the call.
+    [[nodiscard]] gpr_timespec timespan() const {
+        return gpr_time_from_millis(deadline_.count(), GPR_TIMESPAN);
+    }
+
+    /// The user's next step, for the failures that a user can mend.
+    [[nodiscard]] Error explain_failure(const grpc::Status& status) const {
+        auto error = wire::from_grpc(status, "aggregator " + address_);
+        if (error.code == Errc::unavailable) {
+            error.message +=
+                "; is it running there? --aggregator names another, and 'scoutctl --help' lists "
+                "what works on files alone";
+        }
+        if (error.code == Errc::timed_out) {
+            error.message += "; --deadline gives it more time";
+        }
+        return error;
+    }
+
+    std::shared_ptr<grpc::Channel> channel_;
+    std::unique_ptr<v1::Fleet::Stub> stub_;
+    std::string address_;
+    std::chrono::milliseconds deadline_;
+};
+
+Status FleetClient::watch_guests(const std::string& node, const GuestSink& sink) {
+    if (!channel_->WaitForConnected(timespan())) {
+        return fail(explain_failure({grpc::StatusCode::UNAVAILABLE, "cannot connect"}));
+    }
+    v1::WatchRequest request;
+    request.set_node(node);
+    grpc::ClientContext context;
+    const auto stream = stub_->Watch(&context, request);
+    v1::FleetEvent message;
+    while (stream->Read(&message)) {
+        const auto event = event_text(message.kind());
+        if (event.empty()) {
+            continue;
+        }
+        auto guest = from_message(message.node(), message.guest());
+        if (!guest) {
+            return fail(std::move(guest.error()));
+        }
+        if (!sink({.event = event, .guest = std::move(*guest)})) {
+            context.TryCancel();
+            static_cast<void>(stream->Finish());
+            return {};
+        }
+    }
+    const auto status = stream->Finish();
+    if (status.ok()) {
+        return fail(Errc::unavailable, "aggregator " + address_ + " ended the watching");
+    }
+    return fail(explain_failure(status));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Fleet>> open_fleet(const Settings& settings) {
+    const auto address = settings.aggregator.value_or(default_aggregator);
+    auto endpoint = wire::parse_endpoint(address);
+    if (!endpoint) {
+        return fail(std::move(endpoint.error()).within("--aggregator"));
+    }
+    auto tls = tls_of(settings);
+    if (!tls) {
+        return fail(std::move(tls.error()));
+    }
+    auto deadline = default_deadline;
+    if (settings.deadline) {
+        auto parsed = parse_duration(*settings.deadline);
+        if (!parsed) {
+            return fail(std::move(parsed.error()));
+        }
+        deadline = *parsed;
+    }
+    // gRPC's own lines on stderr say less than the status that comes back.
+    ::setenv("GRPC_VERBOSITY", "NONE", 0);  // NOLINT(concurrency-mt-unsafe): before its threads
+    auto channel =
+        wire::open_channel(*endpoint, {.tls = std::move(*tls),
+                                       .plaintext = settings.plaintext.value_or(false),
+                                       .server_name = settings.server_name.value_or("")});
+    if (!channel) {
+        return fail(std::move(channel.error()).within("aggregator " + address));
+    }
+    return std::make_unique<FleetClient>(std::move(*channel), address, deadline);
+}
+
+}  // namespace scout::cli

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/answers.h"
+#include "documents/node_documents.h"
+#include "migration/stock_gate.h"
+
+/// Answers from files alone, through the same `migration/` as the daemons'. No network, no state.
+namespace scout::cli {
+
+/// Most documents of one question: a folder of strangers must not take all memory.
+inline constexpr std::size_t most_documents = 2000;
+
+/// Host as a target: its documents, and the labels that KubeVirt would write for it together with
+/// those that every node carries.
+struct Host {
+    documents::NodeDocuments documents;
+    migration::Labels labels;
+
+    [[nodiscard]] migration::NodeView view() const {
+        return {.profile = documents.profile, .facts = documents.facts, .labels = labels};
+    }
+};
+
+/// One document as either side of a comparison. A live domain is a guest only.
+struct Side {
+    std::string path;  ///< as given
+    migration::GuestCpu guest;
+    migration::StockGuest stock;
+    std::optional<Host> host;  ///< none for a live domain
+};
+
+/// Domain capabilities, a bare `<cpu>`, a live domain XML or a labeller folder. Errors as of
+/// documents::read_document().
+[[nodiscard]] Result<Side> load_side(const std::string& path, const migration::CpuMap* map);
+
+/// The same, for what must be a host: a live domain is Errc::invalid.
+[[nodiscard]] Result<Side> load_host(const std::string& path, const migration::CpuMap* map);
+
+/// Files stay, a labeller folder stays one document, any other folder becomes its files and
+/// labeller folders (no hidden ones, sorted). Errors: no such path, or too many documents.
+[[nodiscard]] Result<std::vector<std::string>> expand_documents(
+    const std::vector<std::string>& paths);
+
+/// Hosts of many documents; those that could not be used beside them.
+struct Hosts {
+    std::vector<Side> usable;
+    std::vector<DocumentState> unusable;
+};
+[[nodiscard]] Hosts load_hosts(const std::vector<std::string>& documents,
+                               const migration::CpuMap* map);
+
+[[nodiscard]] PairAnswer compare_sides(const Side& guest, const Side& target,
+                                       const migration::CpuMap* map);
+
+/// `subject` is how the caller calls the guest. The guest's own document is left out of the nodes;
+/// documents that cannot be used are unknown with the reason.
+[[nodiscard]] migration::Placement place(const std::string& subject, const Side& guest,
+                                         const Hosts& hosts, const migration::CpuMap* map);
+
+[[nodiscard]] MatrixAnswer make_matrix(const Hosts& hosts, const migration::CpuMap* map);
+
+/// Errc::invalid if any document cannot be used: a baseline without one host would be wrong on it.
+[[nodiscard]] Result<migration::Baseline> make_baseline(const Hosts& hosts,
+                                                        const migration::CpuMap* map);
+
+[[nodiscard]] ProfileAnswer make_profile(migration::Profile profile, const migration::CpuMap* map);
+
+}  // namespace scout::cli

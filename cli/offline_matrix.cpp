@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "cli/offline.h"
+#include "migration/matrix.h"
+
+namespace scout::cli {
+namespace {
+
+using migration::Matrix;
+
+std::vector<migration::LabelView> views_of(const migration::Labels& labels) {
+    return {labels.begin(), labels.end()};
+}
+
+/// Counted for the level: hosts of the architecture that have a host-model (design §5).
+std::map<std::string, std::uint32_t> count_hosts(const std::vector<Side>& sides) {
+    std::map<std::string, std::uint32_t> counted;
+    for (const auto& side : sides) {
+        const auto& profile = side.host->documents.profile;
+        counted[profile.arch] += profile.host_model ? 1U : 0U;
+    }
+    return counted;
+}
+
+std::string cells_of(const Matrix& matrix, const std::vector<Matrix::NodeId>& ids,
+                     Matrix::NodeId from) {
+    std::string cells;
+    cells.reserve(ids.size());
+    for (const auto to : ids) {
+        const auto cell = matrix.cell(from, to);
+        cells += from == to ? matrix_cell::itself : cell_of(cell.gate, cell.truth);
+    }
+    return cells;
+}
+
+}  // namespace
+
+MatrixAnswer make_matrix(const Hosts& hosts, const migration::CpuMap* map) {
+    Matrix matrix({.machine_type = {}, .map = map});
+    std::vector<Matrix::NodeId> ids;
+    ids.reserve(hosts.usable.size());
+    for (const auto& side : hosts.usable) {
+        const auto labels = views_of(side.host->labels);
+        const auto& profile = side.host->documents.profile;
+        ids.push_back(matrix.add(labels, &profile, migration::digest(profile)));
+    }
+    const auto counted = count_hosts(hosts.usable);
+    MatrixAnswer answer;
+    for (std::size_t row = 0; row < ids.size(); ++row) {
+        const auto& side = hosts.usable[row];
+        const auto destinations = matrix.destinations(ids[row], migration::Layer::truth);
+        const auto& arch = side.host->documents.profile.arch;
+        answer.rows.push_back(
+            {.node = side.path,
+             .level = migration::migratability_level(destinations, counted.at(arch)),
+             .destinations = destinations,
+             .node_class = matrix.class_of(ids[row]),
+             .cells = cells_of(matrix, ids, ids[row])});
+    }
+    answer.classes = static_cast<std::uint32_t>(matrix.classes());
+    answer.map = map == nullptr ? std::string{} : map->name();
+    answer.left_out = hosts.unusable;
+    return answer;
+}
+
+}  // namespace scout::cli

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include <boost/json/fwd.hpp>
+
+#include "cli/answers.h"
+
+/// Answers as JSON values: the contract of docs/json.md. Fields are only ever added; one that
+/// changes its meaning raises `schema_version`. All strings come out as valid UTF-8.
+namespace scout::cli {
+
+inline constexpr int schema_version = 1;
+
+[[nodiscard]] boost::json::value to_json(const PairAnswer& answer);
+[[nodiscard]] boost::json::value to_json(const DocumentState& document);
+[[nodiscard]] boost::json::value to_json(const ProfileAnswer& answer);
+[[nodiscard]] boost::json::value to_json(const LabelsAnswer& answer);
+[[nodiscard]] boost::json::value to_json(const MatrixAnswer& answer);
+[[nodiscard]] boost::json::value to_json(const migration::Placement& answer);
+[[nodiscard]] boost::json::value to_json(const migration::Baseline& answer);
+[[nodiscard]] boost::json::value to_json(const migration::UpgradeImpact& answer);
+
+/// The custom baseline as a KubeVirt `cpu` stanza; null when there is no model.
+[[nodiscard]] boost::json::value cpu_stanza(const migration::Baseline& baseline);
+
+[[nodiscard]] boost::json::value to_json(const NodesAnswer& answer);
+[[nodiscard]] boost::json::value to_json(const NodeDetail& answer);
+[[nodiscard]] boost::json::value to_json(const GuestsAnswer& answer);
+[[nodiscard]] boost::json::value to_json(const GuestEvent& event);
+
+}  // namespace scout::cli

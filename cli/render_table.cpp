@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/render_table.h"
+
+#include <utility>
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include "cli/json_text.h"
+#include "cli/render_json.h"
+#include "cli/table_parts.h"
+#include "cli/text.h"
+
+namespace scout::cli {
+namespace {
+
+constexpr std::size_t short_features = 6;
+
+std::string listed(const std::vector<std::string>& names, const TableStyle& style) {
+    return style.wide ? migration::join(names) : short_list(names, short_features);
+}
+
+std::string usable_word(const std::optional<migration::Usable>& usable) {
+    if (!usable) {
+        return "absent";
+    }
+    switch (*usable) {
+        case migration::Usable::no:
+            return "no";
+        case migration::Usable::yes:
+            return "yes";
+        case migration::Usable::unknown:
+            return "unknown";
+    }
+    return "unknown";
+}
+
+std::string host_model_lines(const migration::Profile& profile, const TableStyle& style) {
+    if (!profile.host_model) {
+        return field("Host model", "none", style);
+    }
+    const auto& model = *profile.host_model;
+    const auto* named = migration::find_model(profile, model.name);
+    const bool not_usable = named != nullptr && named->usable == migration::Usable::no;
+    return field("Host model",
+                 model.name + (not_usable ? " (not usable here as a named model)" : ""), style) +
+           field("  require", listed(model.require, style), style) +
+           field("  disable", listed(model.disable, style), style);
+}
+
+/// Names of the models with this answer; wide tables show what keeps the others from it.
+std::vector<std::string> models_that_are(const migration::Profile& profile,
+                                         migration::Usable usable, bool wide) {
+    std::vector<std::string> names;
+    for (const auto& model : profile.models) {
+        if (model.usable == usable) {
+            const bool blocked = wide && !model.blockers.empty();
+            names.push_back(blocked
+                                ? model.name + " (lacks " + migration::join(model.blockers) + ")"
+                                : model.name);
+        }
+    }
+    return names;
+}
+
+/// What of a reason fits behind a verdict in one line.
+std::string first_reason(const migration::Comparison& comparison) {
+    return comparison.reasons.empty() ? std::string{} : comparison.reasons.front().text;
+}
+
+std::string gate_and_truth(const migration::Comparison& comparison, const TableStyle& style) {
+    return "  " + paint("stock gate", Tone::faint, style.colour) + " " +
+           paint(gate_text(comparison.gate), tone_of(comparison.gate), style.colour) + ", " +
+           paint("CPU truth", Tone::faint, style.colour) + " " + painted(comparison.truth, style) +
+           "\n";
+}
+
+std::string gap_line(const migration::Comparison& comparison, const TableStyle& style) {
+    if (!comparison.gap()) {
+        return {};
+    }
+    return "  " +
+           paint("KubeVirt's labels let this migration start, and libvirt refuses it there.",
+                 Tone::bad, style.colour) +
+           "\n";
+}
+
+}  // namespace
+
+std::string to_table(const PairAnswer& answer, const TableStyle& style) {
+    const auto& comparison = answer.comparison;
+    auto out = printable(answer.source) + " → " + printable(answer.target) + ": " +
+               painted(comparison.truth, style) + " (stock gate " +
+               paint(gate_text(comparison.gate), tone_of(comparison.gate), style.colour) + ")\n";
+    if (!comparison.missing.empty()) {
+        out += field("Missing", migration::join(comparison.missing), style);
+    }
+    out += reason_lines(comparison.reasons, style) + gap_line(comparison, style);
+    if (!comparison.map.empty()) {
+        out += field("CPU map", comparison.map, style);
+    }
+    return out;
+}
+
+std::string pair_line(const PairAnswer& answer, const TableStyle& style) {
+    const auto& comparison = answer.comparison;
+    const auto& why = comparison.missing.empty() ? first_reason(comparison)
+                                                 : "missing " + listed(comparison.missing, style);
+    return painted(comparison.truth, style) + "  " + printable(answer.source) + " → " +
+           printable(answer.target) + (why.empty() ? "" : "  " + printable(why)) +
+           (comparison.gap() ? paint("  (stock gate passes)", Tone::bad, style.colour) : "");
+}
+
+std::string to_table(const ProfileAnswer& answer, const TableStyle& style) {
+    const auto& profile = answer.profile;
+    auto out = field("Architecture", profile.arch, style) +
+               field("Domain type", profile.virt_type, style) +
+               field("Vendor", profile.vendor, style) + host_model_lines(profile, style);
+    const auto usable = models_that_are(profile, migration::Usable::yes, false);
+    const auto blocked = models_that_are(profile, migration::Usable::no, style.wide);
+    out += field(
+        "Models",
+        std::to_string(usable.size()) + " of " + std::to_string(profile.models.size()) + " usable",
+        style);
+    out += field("  usable", listed(usable, style), style);
+    if (style.wide) {
+        out += field("  not usable", migration::join(blocked), style);
+    }
+    out +=
+        field("Supported", std::to_string(answer.supported.features.size()) + " features", style);
+    if (style.wide) {
+        out += field("  features", migration::join(answer.supported.features), style);
+        out += field("Machines", migration::join(profile.machines), style);
+    }
+    if (!answer.supported.map.empty()) {
+        out += field("CPU map", answer.supported.map, style);
+    }
+    return out + field("Comparable",
+                       answer.not_comparable.empty() ? "yes" : "no: " + answer.not_comparable,
+                       style);
+}
+
+std::string to_table(const LabelsAnswer& answer, const TableStyle& /*style*/) {
+    std::string out;
+    for (const auto& [key, value] : answer.labels) {
+        out += printable(key) + "=" + printable(value) + "\n";
+    }
+    return out;
+}
+
+std::string to_table(const migration::Placement& answer, const TableStyle& style) {
+    Table table(style.wide
+                    ? std::vector<std::string>{"NODE", "VERDICT", "STOCK", "TRUTH", "GAP", "WHY"}
+                    : std::vector<std::string>{"NODE", "VERDICT", "GAP", "WHY"});
+    for (const auto& node : answer.nodes) {
+        const auto& comparison = node.comparison;
+        std::vector<Cell> row{{.text = node.node},
+                              {.text = std::string(to_string(comparison.verdict)),
+                               .tone = tone_of(comparison.verdict)}};
+        if (style.wide) {
+            row.push_back({.text = std::string(gate_text(comparison.gate)),
+                           .tone = tone_of(comparison.gate)});
+            row.push_back({.text = std::string(to_string(comparison.truth)),
+                           .tone = tone_of(comparison.truth)});
+        }
+        row.push_back({.text = comparison.gap() ? "gap" : "", .tone = Tone::bad});
+        row.push_back({.text = first_reason(comparison)});
+        table.add(std::move(row));
+    }
+    auto out = field("Subject", answer.subject, style);
+    if (!answer.source.empty()) {
+        out += field("Source", answer.source, style);
+    }
+    return out + table.text(style.colour) + "\n" + printable(summary(answer)) + "\n";
+}
+
+std::string explain(const migration::Placement& answer, const TableStyle& style) {
+    std::string out;
+    for (const auto& node : answer.nodes) {
+        const auto& comparison = node.comparison;
+        out += printable(answer.subject) +
+               (answer.source.empty() ? "" : " (on " + printable(answer.source) + ")") + " → " +
+               printable(node.node) + ": " + painted(comparison.verdict, style) + "\n" +
+               gate_and_truth(comparison, style) + reason_lines(comparison.reasons, style) +
+               gap_line(comparison, style);
+        if (!comparison.map.empty()) {
+            out += field("  CPU map", comparison.map, style);
+        }
+    }
+    return out;
+}
+
+std::string to_table(const migration::Baseline& answer, const TableStyle& style) {
+    auto out = field("Model", answer.model.value_or("none"), style) +
+               field("Vendor", answer.vendor, style) + field("Reason", answer.reason, style) +
+               field("Common", listed(answer.common, style), style);
+    if (!answer.losses.empty()) {
+        Table losses({"HOST", "LOSES", "FEATURES"});
+        for (const auto& [host, features] : answer.losses) {
+            losses.add({{.text = host},
+                        {.text = std::to_string(features.size())},
+                        {.text = listed(features, style)}});
+        }
+        out += "\n" + losses.text(style.colour);
+    }
+    if (answer.model) {
+        boost::json::object stanza;
+        stanza["cpu"] = cpu_stanza(answer);
+        out += "\n" +
+               paint(
+                   "# spec.template.spec.domain of the VirtualMachine: everything that all of "
+                   "them support",
+                   Tone::faint, style.colour) +
+               "\n" + to_yaml_text(stanza);
+    }
+    return out;
+}
+
+std::string to_table(const migration::UpgradeImpact& answer, const TableStyle& style) {
+    const auto model = answer.model_changed() ? answer.model_before + " → " + answer.model_after
+                                              : answer.model_after + " (unchanged)";
+    return field("Host model", model, style) +
+           field("Named model",
+                 "usable before: " + usable_word(answer.named_usable_before) +
+                     ", after: " + usable_word(answer.named_usable_after),
+                 style) +
+           field("Missing after", migration::join(answer.missing_after), style) +
+           field("Missing before", migration::join(answer.missing_before), style) +
+           field("Advice", answer.advice, style);
+}
+
+}  // namespace scout::cli

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/settings.h"
+
+namespace scout::cli {
+
+class Session;
+struct Request;
+
+/// One command; answers the exit code.
+using Handler = int (*)(Session& session, const Request& request);
+
+/// What the command line says, as it stands there; empty where it says nothing.
+struct Request {
+    Settings flags;
+    std::optional<std::string> config;
+    Handler handler = nullptr;
+
+    std::string subject;                 ///< first thing asked about: guest, node, document, shell
+    std::string target;                  ///< second one: compare B, why-not TARGET
+    std::vector<std::string> items;      ///< baseline: nodes or documents
+    std::vector<std::string> on;         ///< where --on
+    std::vector<std::string> documents;  ///< matrix --documents
+    std::string all;                     ///< compare --all
+    std::string before;                  ///< upgrade-impact --before
+    std::string after;                   ///< upgrade-impact --after
+    std::string node;                    ///< guests --node
+    bool watch = false;                  ///< guests --watch
+};
+
+int run_nodes(Session& session, const Request& request);
+int run_node(Session& session, const Request& request);
+int run_guests(Session& session, const Request& request);
+int run_where(Session& session, const Request& request);
+int run_why_not(Session& session, const Request& request);
+int run_matrix(Session& session, const Request& request);
+int run_baseline(Session& session, const Request& request);
+int run_upgrade_impact(Session& session, const Request& request);
+int run_compare(Session& session, const Request& request);
+int run_profile(Session& session, const Request& request);
+int run_labels(Session& session, const Request& request);
+int run_completion(Session& session, const Request& request);
+
+}  // namespace scout::cli

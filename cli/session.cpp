@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/session.h"
+
+#include <utility>
+
+#include "cli/text.h"
+#include "documents/cpu_map_files.h"
+
+namespace scout::cli {
+
+Session::Session(Settings settings, Format format, Surroundings surroundings)
+    : settings_(std::move(settings)), format_(format), surroundings_(std::move(surroundings)) {}
+
+Result<const migration::CpuMap*> Session::map() {
+    if (!map_looked_for_) {
+        auto loaded = settings_.cpu_map
+                          ? documents::load_cpu_map(*settings_.cpu_map)
+                          : documents::load_first_cpu_map({documents::installed_cpu_map});
+        const bool just_absent =
+            !loaded && !settings_.cpu_map && loaded.error().code == Errc::not_found;
+        if (!loaded && !just_absent) {
+            return fail(std::move(loaded.error()));
+        }
+        map_looked_for_ = true;
+        if (loaded) {
+            map_ = std::move(*loaded);
+        }
+    }
+    return map_ ? &*map_ : nullptr;
+}
+
+Result<std::unique_ptr<Fleet>> Session::fleet() const {
+    return surroundings_.open_fleet(settings_);
+}
+
+int Session::show_text(std::string_view text, int code) {
+    if (!surroundings_.write(text)) {
+        return fail_with({Errc::unavailable, "cannot write the answer to stdout"});
+    }
+    return code;
+}
+
+int Session::show_event(const GuestEvent& event) {
+    switch (format_) {
+        case Format::json:
+            return show_text(to_json_line(to_json(event)) + "\n");
+        case Format::yaml:
+            return show_text("---\n" + to_yaml_text(to_json(event)));
+        case Format::table:
+        case Format::wide:
+            break;
+    }
+    return show_text(to_table(event, style()) + "\n");
+}
+
+int Session::fail_with(const Error& error) const {
+    surroundings_.tell("scoutctl: " + printable(error.message));
+    return exit_code::error;
+}
+
+}  // namespace scout::cli

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <boost/json/value.hpp>
+
+#include "base/result.h"
+#include "cli/answers.h"
+#include "cli/fleet.h"
+#include "cli/json_text.h"
+#include "cli/render_json.h"
+#include "cli/render_table.h"
+#include "cli/settings.h"
+#include "migration/cpu_map.h"
+
+namespace scout::cli {
+
+/// What the process is attached to.
+struct Surroundings {
+    bool colour = false;    ///< stdout takes colours
+    bool progress = false;  ///< stderr is a terminal
+    std::function<Result<std::unique_ptr<Fleet>>(const Settings&)> open_fleet;
+    std::function<bool(std::string_view)> write;  ///< to stdout; false: it is full or gone
+    std::function<void(std::string_view)> tell;   ///< a line to stderr
+};
+
+/// One run of a command: settings, where answers go, and what is opened once when first needed.
+class Session {
+public:
+    Session(Settings settings, Format format, Surroundings surroundings);
+
+    [[nodiscard]] Format format() const noexcept { return format_; }
+    [[nodiscard]] TableStyle style() const noexcept {
+        return {.colour = surroundings_.colour, .wide = format_ == Format::wide};
+    }
+    [[nodiscard]] bool progress() const noexcept { return surroundings_.progress; }
+
+    /// The cpu_map to judge with, in the order of design §5: --cpu-map or the configured one (then
+    /// it must be there), else the installed libvirt's; null if there is none.
+    [[nodiscard]] Result<const migration::CpuMap*> map();
+
+    [[nodiscard]] Result<std::unique_ptr<Fleet>> fleet() const;
+
+    /// Writes the answer in the chosen format; `code` unless it cannot be written.
+    template <class Answer>
+    [[nodiscard]] int show(const Answer& answer, int code = exit_code::can) {
+        return show_text(text_of(answer), code);
+    }
+    [[nodiscard]] int show_text(std::string_view text, int code = exit_code::can);
+
+    /// One event, one line: compact JSON, a YAML document, or a line for people.
+    [[nodiscard]] int show_event(const GuestEvent& event);
+
+    /// Says the error on stderr; always exit_code::error.
+    [[nodiscard]] int fail_with(const Error& error) const;
+
+private:
+    template <class Answer>
+    [[nodiscard]] std::string text_of(const Answer& answer) const {
+        switch (format_) {
+            case Format::json:
+                return to_json_text(to_json(answer));
+            case Format::yaml:
+                return to_yaml_text(to_json(answer));
+            case Format::table:
+            case Format::wide:
+                break;
+        }
+        return to_table(answer, style());
+    }
+
+    Settings settings_;
+    Format format_;
+    Surroundings surroundings_;
+    std::optional<migration::CpuMap> map_;
+    bool map_looked_for_ = false;
+};
+
+}  // namespace scout::cli

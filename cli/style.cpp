@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/style.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "cli/text.h"
+#include "migration/feature_set.h"
+
+namespace scout::cli {
+namespace {
+
+/// SGR parameters; empty: none.
+std::string_view sgr(Tone tone) {
+    switch (tone) {
+        case Tone::plain:
+            return {};
+        case Tone::good:
+            return "32";
+        case Tone::bad:
+            return "31";
+        case Tone::doubtful:
+            return "33";
+        case Tone::strong:
+            return "1";
+        case Tone::faint:
+            return "2";
+    }
+    return {};
+}
+
+}  // namespace
+
+std::string paint(std::string_view text, Tone tone, bool colour) {
+    const auto code = sgr(tone);
+    if (!colour || code.empty() || text.empty()) {
+        return std::string(text);
+    }
+    return "\x1b[" + std::string(code) + "m" + std::string(text) + "\x1b[0m";
+}
+
+Table::Table(std::vector<std::string> headers) {
+    std::vector<Cell> row;
+    row.reserve(headers.size());
+    for (auto& header : headers) {
+        row.push_back({.text = std::move(header), .tone = Tone::strong});
+    }
+    rows_.push_back(std::move(row));
+}
+
+void Table::add(std::vector<Cell> row) {
+    for (auto& cell : row) {
+        cell.text = cell.text.empty() ? "-" : printable(cell.text);
+    }
+    rows_.push_back(std::move(row));
+}
+
+std::string Table::text(bool colour) const {
+    std::vector<std::size_t> widths(rows_.front().size(), 0);
+    for (const auto& row : rows_) {
+        for (std::size_t column = 0; column < row.size(); ++column) {
+            widths[column] = std::max(widths[column], width(row[column].text));
+        }
+    }
+    std::string out;
+    for (const auto& row : rows_) {
+        for (std::size_t column = 0; column < row.size(); ++column) {
+            const auto& cell = row[column];
+            out += paint(cell.text, cell.tone, colour);
+            if (column + 1 < row.size()) {
+                out.append(widths[column] - width(cell.text) + 2, ' ');
+            }
+        }
+        out += '\n';
+    }
+    return out;
+}
+
+std::string short_list(const std::vector<std::string>& names, std::size_t most) {
+    if (names.size() <= most) {
+        return migration::join(names);
+    }
+    const std::vector<std::string> first(names.begin(),
+                                         names.begin() + static_cast<std::ptrdiff_t>(most));
+    return migration::join(first) + ", … (+" + std::to_string(names.size() - most) + ")";
+}
+
+}  // namespace scout::cli

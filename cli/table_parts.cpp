@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/table_parts.h"
+
+#include <algorithm>
+
+#include "cli/text.h"
+
+namespace scout::cli {
+namespace {
+
+constexpr std::size_t title_width = 14;
+
+}  // namespace
+
+Tone tone_of(migration::Verdict verdict) noexcept {
+    switch (verdict) {
+        case migration::Verdict::can:
+            return Tone::good;
+        case migration::Verdict::cannot:
+            return Tone::bad;
+        case migration::Verdict::unknown:
+            return Tone::doubtful;
+    }
+    return Tone::plain;
+}
+
+std::string painted(migration::Verdict verdict, const TableStyle& style) {
+    return paint(to_string(verdict), tone_of(verdict), style.colour);
+}
+
+std::string reason_lines(const std::vector<migration::Reason>& reasons, const TableStyle& style) {
+    std::string out;
+    for (const auto& reason : reasons) {
+        const auto head =
+            std::string(to_string(reason.layer)) + " " + std::string(to_string(reason.code)) + ":";
+        out += "  " + paint(head, Tone::faint, style.colour) + " " + printable(reason.text) + "\n";
+    }
+    return out;
+}
+
+std::string field(std::string_view title, std::string_view text, const TableStyle& style) {
+    auto head = std::string(title) + ":";
+    head.resize(std::max(head.size() + 1, title_width), ' ');
+    return paint(head, Tone::strong, style.colour) + (text.empty() ? "-" : printable(text)) + "\n";
+}
+
+std::string age_text(std::uint64_t milliseconds) {
+    const auto seconds = milliseconds / 1000;
+    if (seconds < 120) {
+        return std::to_string(seconds) + " s";
+    }
+    if (seconds < 7200) {
+        return std::to_string(seconds / 60) + " min";
+    }
+    if (seconds < 172800) {
+        return std::to_string(seconds / 3600) + " h";
+    }
+    return std::to_string(seconds / 86400) + " d";
+}
+
+}  // namespace scout::cli

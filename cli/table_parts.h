@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/answers.h"
+#include "cli/style.h"
+#include "migration/verdict.h"
+
+/// Pieces that several tables share.
+namespace scout::cli {
+
+[[nodiscard]] Tone tone_of(migration::Verdict verdict) noexcept;
+
+/// The verdict as a coloured word.
+[[nodiscard]] std::string painted(migration::Verdict verdict, const TableStyle& style);
+
+/// "  truth  feature: text" for each reason.
+[[nodiscard]] std::string reason_lines(const std::vector<migration::Reason>& reasons,
+                                       const TableStyle& style);
+
+/// "Title:   text", for the lines above a table. Empty text is "-".
+[[nodiscard]] std::string field(std::string_view title, std::string_view text,
+                                const TableStyle& style);
+
+/// "3 s", "5 min", "2 h", "4 d"
+[[nodiscard]] std::string age_text(std::uint64_t milliseconds);
+
+/// The rows of `guests`, for `node` too.
+[[nodiscard]] std::string guest_table(const std::vector<GuestLine>& guests,
+                                      const TableStyle& style);
+
+}  // namespace scout::cli
