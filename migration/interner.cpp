@@ -4,9 +4,9 @@
 namespace scout::migration {
 
 Interner::Id Interner::acquire(char kind, std::string_view name) {
-    std::string key(1, kind);
-    key += name;
-    const auto found = ids_.find(key);
+    key_.assign(1, kind);
+    key_ += name;
+    const auto found = ids_.find(key_);
     if (found != ids_.end()) {
         ++slots_[found->second].users;
         return found->second;
@@ -19,8 +19,8 @@ Interner::Id Interner::acquire(char kind, std::string_view name) {
         id = free_.back();
         free_.pop_back();
     }
-    ids_.emplace(key, id);
-    slots_[id] = {.key = std::move(key), .users = 1};
+    ids_.emplace(key_, id);
+    slots_[id] = {.key = key_, .users = 1};
     return id;
 }
 

@@ -30,6 +30,7 @@ private:
     std::unordered_map<std::string, Id> ids_;
     std::vector<Slot> slots_;
     std::vector<Id> free_;
+    std::string key_;  ///< built here, so that a known name costs no allocation
 };
 
 }  // namespace scout::migration

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "migration/matrix.h"
 
+#define XXH_INLINE_ALL
 #include <array>
 #include <functional>
 #include <stdexcept>
 #include <unordered_map>
+
+#include <xxhash.h>
 
 #include "migration/bits.h"
 #include "migration/interner.h"
@@ -15,35 +18,52 @@ namespace {
 
 constexpr std::uint32_t no_class = ~std::uint32_t{0};
 
-/// Distinct label texts that are remembered for a fast way to their class. Nodes of one class come
-/// with the same text, so this is a few times the number of classes; beyond it, it starts afresh.
-constexpr std::size_t remembered_texts = 16'384;
+/// Label sets that are remembered for a fast way to their class; beyond it, it starts afresh.
+constexpr std::size_t remembered_labels = 16'384;
 
-bool matters(std::string_view key) {
-    constexpr std::array<std::string_view, 6> prefixes{
-        label::cpu_feature, label::known_model, label::required_feature,
-        label::host_model,  label::vendor,      label::machine_type};
-    for (const auto prefix : prefixes) {
-        if (key.starts_with(prefix)) {
-            return true;
-        }
+/// Sum of the hashes of all labels that matter: 128 bits, the same in any order. Not proof against
+/// somebody who searches for a collision: he could as well lie in his labels.
+struct Fingerprint {
+    std::uint64_t low = 0;
+    std::uint64_t high = 0;
+
+    void add(std::string_view text, std::uint64_t kind) {
+        const auto sum = XXH3_128bits_withSeed(text.data(), text.size(), kind);
+        low += sum.low64;
+        high += sum.high64 + (low < sum.low64 ? 1U : 0U);
     }
-    return key == label::schedulable || key == label::arch || key == label::obsolete;
-}
+    friend bool operator==(const Fingerprint&, const Fingerprint&) = default;
+};
+struct FingerprintHash {
+    std::size_t operator()(const Fingerprint& print) const noexcept { return print.low; }
+};
 
-void append(std::string& text, std::string_view part) {
-    const auto size = static_cast<std::uint32_t>(part.size());
-    text.append({static_cast<char>(size), static_cast<char>(size >> 8U),
-                 static_cast<char>(size >> 16U), static_cast<char>(size >> 24U)});
-    text.append(part);
-}
-
-struct TextHash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const noexcept {
-        return std::hash<std::string_view>{}(text);
+struct ClassHash {
+    std::size_t operator()(const NodeClass& facts) const noexcept {
+        return facts.sets.hash() * 31 + facts.host_model;
     }
 };
+
+/// Labels whose value must be "true" to count.
+bool is_flag(std::string_view key) {
+    switch (key.empty() ? ' ' : key.front()) {
+        case 'c':
+            return key.starts_with(label::cpu_feature) || key.starts_with(label::known_model) ||
+                   key.starts_with(label::vendor);
+        case 'h':
+            return key.starts_with(label::required_feature) || key.starts_with(label::host_model);
+        case 'm':
+            return key.starts_with(label::machine_type);
+        case 'k':
+            return key == label::schedulable;
+        default:
+            return false;
+    }
+}
+
+bool matters(std::string_view key, std::string_view value) {
+    return (value == "true" && is_flag(key)) || key == label::arch || key == label::obsolete;
+}
 
 }  // namespace
 
@@ -54,138 +74,122 @@ public:
     NodeId add(std::span<const LabelView> labels, const Profile* profile, std::string_view digest);
     void remove(NodeId node);
     [[nodiscard]] std::size_t nodes() const noexcept { return nodes_.size() - free_nodes_.size(); }
-    [[nodiscard]] std::size_t classes() const noexcept { return by_content_.size(); }
+    [[nodiscard]] std::size_t classes() const noexcept { return by_facts_.size(); }
     [[nodiscard]] std::uint32_t class_of(NodeId node) const { return nodes_.at(node); }
     [[nodiscard]] std::uint32_t destinations(NodeId node, Layer layer) const;
     [[nodiscard]] Cell cell(NodeId from, NodeId to) const;
 
 private:
-    /// One class and its row: which classes its guests can go to, and how many nodes that are.
+    /// The row of one class: how many nodes its guests can go to, and whose guests can come here.
     struct Row {
-        NodeClass facts;
-        std::string content;
+        std::vector<Interner::Id> names;  ///< acquired for the class
         std::uint32_t size = 0;
         std::array<std::uint32_t, 2> destinations{};  ///< nodes, own class included; by layer
-        std::array<Bits, 2> sources;                  ///< classes whose guests can come here
+        std::array<Bits, 2> sources;                  ///< classes; by layer
     };
     static constexpr std::array<Layer, 2> layers{Layer::stock, Layer::truth};
     static std::size_t index(Layer layer) { return layer == Layer::stock ? 0 : 1; }
 
     std::uint32_t class_for(std::span<const LabelView> labels, const Profile* profile,
                             std::string_view digest);
-    std::uint32_t class_by_content(std::span<const LabelView> labels, const Profile* profile,
-                                   std::string_view digest);
-    std::uint32_t new_class(NodeClass facts, std::string content);
+    std::uint32_t find_or_make(std::span<const LabelView> labels, const Profile* profile);
+    std::uint32_t new_class(NodeClass facts, std::vector<Interner::Id> names);
     void drop_class(std::uint32_t id);
     void resize(std::uint32_t id, int change);
-    [[nodiscard]] Cell between(const Row& from, const Row& to) const;
+    void release(const std::vector<Interner::Id>& names);
     void connect(std::uint32_t from, std::uint32_t to);
-    [[nodiscard]] std::string content_of(const StockNode& node, std::string_view digest) const;
 
     Options options_;
     Interner names_;
+    std::vector<NodeClass> facts_;  ///< beside the rows, so that a comparison with all is one sweep
     std::vector<Row> rows_;
     std::vector<std::uint32_t> free_rows_;
-    std::unordered_map<std::string, std::uint32_t> by_content_;
-    std::unordered_map<std::string, std::uint32_t, TextHash, std::equal_to<>> by_text_;
-    std::string text_;
+    std::unordered_map<NodeClass, std::uint32_t, ClassHash> by_facts_;
+    std::unordered_map<Fingerprint, std::uint32_t, FingerprintHash> by_labels_;
     std::vector<std::uint32_t> nodes_;  ///< class of each node
     std::vector<NodeId> free_nodes_;
 };
 
 std::uint32_t Matrix::Impl::class_for(std::span<const LabelView> labels, const Profile* profile,
                                       std::string_view digest) {
-    text_.clear();
-    append(text_, profile != nullptr ? digest : std::string_view{});
+    enum Kind : std::uint64_t { key_kind, value_kind, digest_kind };
+    Fingerprint print;
     for (const auto& [key, value] : labels) {
-        if (matters(key)) {
-            append(text_, key);
-            append(text_, value);
+        if (matters(key, value)) {
+            print.add(key, key_kind);
+            if (key == label::arch) {
+                print.add(value, value_kind);
+            }
         }
     }
-    if (const auto found = by_text_.find(std::string_view{text_}); found != by_text_.end()) {
+    if (profile != nullptr) {
+        print.add(digest, digest_kind);
+    }
+    if (const auto found = by_labels_.find(print); found != by_labels_.end()) {
         return found->second;
     }
-    const auto id = class_by_content(labels, profile, digest);
-    if (by_text_.size() >= remembered_texts) {
-        by_text_.clear();
+    const auto id = find_or_make(labels, profile);
+    if (by_labels_.size() >= remembered_labels) {
+        by_labels_.clear();
     }
-    by_text_.emplace(text_, id);
+    by_labels_.emplace(print, id);
     return id;
 }
 
-std::uint32_t Matrix::Impl::class_by_content(std::span<const LabelView> labels,
-                                             const Profile* profile, std::string_view digest) {
+std::uint32_t Matrix::Impl::find_or_make(std::span<const LabelView> labels,
+                                         const Profile* profile) {
     Labels relevant;
     for (const auto& [key, value] : labels) {
-        if (matters(key)) {
+        if (matters(key, value)) {
             relevant.insert_or_assign(std::string{key}, std::string{value});
         }
     }
-    const auto node = stock_node(relevant);
-    auto content = content_of(node, profile != nullptr ? digest : std::string_view{});
-    if (const auto found = by_content_.find(content); found != by_content_.end()) {
+    std::vector<Interner::Id> names;
+    auto facts = make_class(stock_node(relevant), profile, options_.machine_type, options_.map,
+                            names_, names);
+    if (const auto found = by_facts_.find(facts); found != by_facts_.end()) {
+        release(names);
         return found->second;
     }
-    return new_class(make_class(node, profile, options_.machine_type, options_.map, names_),
-                     std::move(content));
+    return new_class(std::move(facts), std::move(names));
 }
 
-/// Two nodes with the same text here answer every question alike.
-std::string Matrix::Impl::content_of(const StockNode& node, std::string_view digest) const {
-    std::string text;
-    append(text, digest);
-    append(text, node.arch);
-    text += node.schedulable ? 's' : '-';
-    text += node.obsolete_host_model ? 'o' : '-';
-    const bool offered = contains(node.machine_types, options_.machine_type);
-    text += options_.machine_type.empty() || offered ? 'm' : '-';
-    for (const auto* names :
-         {&node.host_models, &node.vendors, &node.required, &node.features, &node.known_models}) {
-        append(text, std::to_string(names->size()));
-        for (const auto& name : *names) {
-            append(text, name);
-        }
-    }
-    return text;
-}
-
-std::uint32_t Matrix::Impl::new_class(NodeClass facts, std::string content) {
+std::uint32_t Matrix::Impl::new_class(NodeClass facts, std::vector<Interner::Id> names) {
     std::uint32_t id = 0;
     if (free_rows_.empty()) {
         id = static_cast<std::uint32_t>(rows_.size());
         rows_.emplace_back();
+        facts_.emplace_back();
     } else {
         id = free_rows_.back();
         free_rows_.pop_back();
     }
-    by_content_.emplace(content, id);
-    rows_[id] = Row{};
-    rows_[id].facts = std::move(facts);
-    rows_[id].content = std::move(content);
-    for (const auto& [text, other] : by_content_) {
-        connect(other, id);
-        if (other != id) {
+    by_facts_.emplace(facts, id);
+    facts_[id] = std::move(facts);
+    rows_[id].names = std::move(names);
+    // Rows without nodes are free ones; the new one has none yet either.
+    for (std::uint32_t other = 0; other < rows_.size(); ++other) {
+        if (rows_[other].size > 0) {
+            connect(other, id);
             connect(id, other);
         }
     }
+    connect(id, id);
     return id;
-}
-
-Matrix::Cell Matrix::Impl::between(const Row& from, const Row& to) const {
-    return {.gate = gate_between(from.facts, to.facts),
-            .truth = truth_between(from.facts, to.facts)};
 }
 
 /// Notes an arrow from one class to another, if there is one; counts the nodes that it leads to.
 void Matrix::Impl::connect(std::uint32_t from, std::uint32_t to) {
-    const auto cell = between(rows_[from], rows_[to]);
+    const auto gate = gate_between(facts_[from], facts_[to]);
+    if (gate != Verdict::can) {
+        return;
+    }
     for (const auto layer : layers) {
-        const auto verdict = layer == Layer::stock ? cell.gate : combine(cell.gate, cell.truth);
-        if (verdict == Verdict::can) {
-            rows_[to].sources[index(layer)].set(from);
-            rows_[from].destinations[index(layer)] += rows_[to].size;
+        if (layer == Layer::truth && truth_between(facts_[from], facts_[to]) != Verdict::can) {
+            continue;
         }
+        rows_[to].sources[index(layer)].set(from);
+        rows_[from].destinations[index(layer)] += rows_[to].size;
     }
 }
 
@@ -199,19 +203,24 @@ void Matrix::Impl::resize(std::uint32_t id, int change) {
     }
 }
 
-void Matrix::Impl::drop_class(std::uint32_t id) {
-    for (const auto name : rows_[id].facts.names) {
+void Matrix::Impl::release(const std::vector<Interner::Id>& names) {
+    for (const auto name : names) {
         names_.release(name);
     }
-    by_content_.erase(rows_[id].content);
+}
+
+void Matrix::Impl::drop_class(std::uint32_t id) {
+    release(rows_[id].names);
+    by_facts_.erase(facts_[id]);
     for (auto& row : rows_) {
         for (auto& sources : row.sources) {
             sources.reset(id);
         }
     }
     rows_[id] = Row{};
+    facts_[id] = NodeClass{};
     free_rows_.push_back(id);
-    std::erase_if(by_text_, [id](const auto& entry) { return entry.second == id; });
+    std::erase_if(by_labels_, [id](const auto& entry) { return entry.second == id; });
 }
 
 Matrix::NodeId Matrix::Impl::add(std::span<const LabelView> labels, const Profile* profile,
@@ -249,7 +258,9 @@ std::uint32_t Matrix::Impl::destinations(NodeId node, Layer layer) const {
 }
 
 Matrix::Cell Matrix::Impl::cell(NodeId from, NodeId to) const {
-    return between(rows_.at(nodes_.at(from)), rows_.at(nodes_.at(to)));
+    const auto& source = facts_.at(nodes_.at(from));
+    const auto& target = facts_.at(nodes_.at(to));
+    return {.gate = gate_between(source, target), .truth = truth_between(source, target)};
 }
 
 Matrix::Matrix(Options options) : impl_(std::make_unique<Impl>(std::move(options))) {}

@@ -11,158 +11,215 @@ constexpr char feature_kind = 'f';
 constexpr char model_kind = 'm';
 constexpr char vendor_kind = 'v';
 constexpr char arch_kind = 'a';
+constexpr std::size_t word_bits = 64;
 
-class ClassMaker {
+/// Takes numbers for names and notes which were taken.
+class Names {
 public:
-    ClassMaker(NodeClass& out, Interner& names) : out_(out), names_(names) {}
+    Names(Interner& interner, std::vector<Interner::Id>& acquired)
+        : interner_(interner), acquired_(acquired) {}
 
-    Interner::Id id(char kind, std::string_view name) {
-        const auto id = names_.acquire(kind, name);
-        out_.names.push_back(id);
+    Interner::Id one(char kind, std::string_view name) {
+        const auto id = interner_.acquire(kind, name);
+        acquired_.push_back(id);
         return id;
     }
-    Bits bits(char kind, const std::vector<std::string>& names) {
-        Bits bits;
+    void put(SetBlock::Members& members, NameSet set, char kind, const FeatureSet& names) {
         for (const auto& name : names) {
-            bits.set(id(kind, name));
+            members[static_cast<std::size_t>(set)].push_back(one(kind, name));
         }
-        return bits;
+    }
+    void put_guest(SetBlock::Members& members, const FeatureSet& features) {
+        const auto plain = without_vmx_details(features);
+        put(members, NameSet::guest, feature_kind, plain);
+        put(members, NameSet::guest_vmx, feature_kind, subtract(features, plain));
     }
 
 private:
-    NodeClass& out_;
-    Interner& names_;
+    Interner& interner_;
+    std::vector<Interner::Id>& acquired_;
 };
 
-void fill_gate(GateFacts& gate, const StockNode& node, const std::string& machine_type,
-               ClassMaker& maker) {
-    gate.impossible = node.host_models.size() != 1;
-    gate.schedulable = node.schedulable;
-    gate.obsolete = node.obsolete_host_model;
-    gate.machine_offered =
-        machine_type.empty() ||
-        std::binary_search(node.machine_types.begin(), node.machine_types.end(), machine_type);
-    gate.has_arch = !node.arch.empty();
-    gate.arch = maker.id(arch_kind, node.arch);
-    gate.host_model = maker.id(model_kind, gate.impossible ? "" : node.host_models.front());
-    gate.vendors = maker.bits(vendor_kind, node.vendors);
-    gate.required = maker.bits(feature_kind, node.required);
-    gate.features = maker.bits(feature_kind, node.features);
-    gate.known_models = maker.bits(model_kind, node.known_models);
+void fill_gate(NodeClass& out, SetBlock::Members& members, const StockNode& node,
+               const std::string& machine_type, Names& names) {
+    out.impossible = node.host_models.size() != 1;
+    out.schedulable = node.schedulable;
+    out.obsolete = node.obsolete_host_model;
+    out.machine_offered = machine_type.empty() || contains(node.machine_types, machine_type);
+    out.has_arch = !node.arch.empty();
+    out.arch = names.one(arch_kind, node.arch);
+    out.host_model =
+        names.one(model_kind, out.impossible ? std::string_view{} : node.host_models.front());
+    names.put(members, NameSet::vendors, vendor_kind, node.vendors);
+    names.put(members, NameSet::required, feature_kind, node.required);
+    names.put(members, NameSet::features, feature_kind, node.features);
+    names.put(members, NameSet::known_models, model_kind, node.known_models);
 }
 
-void set_guest(TruthFacts& truth, const FeatureSet& features, ClassMaker& maker) {
-    const auto plain = without_vmx_details(features);
-    truth.guest = maker.bits(feature_kind, plain);
-    truth.guest_vmx = maker.bits(feature_kind, subtract(features, plain));
+/// Vendor and architecture as the truth layer sees them.
+void fill_identity(NodeClass& out, const std::string& arch, const std::string& vendor,
+                   Names& names) {
+    out.has_truth_arch = !arch.empty();
+    out.truth_arch = names.one(arch_kind, arch);
+    out.has_vendor = !vendor.empty();
+    out.vendor = names.one(vendor_kind, vendor);
 }
 
-void fill_truth(TruthFacts& truth, const Profile& profile, const CpuMap* map, ClassMaker& maker) {
+void fill_truth(NodeClass& out, SetBlock::Members& members, const Profile& profile,
+                const CpuMap* map, Names& names) {
     const auto fault = not_comparable(profile);
-    truth.emulated = fault && fault->code == ReasonCode::virt_type;
-    truth.comparable = !fault;
-    truth.arch = profile.arch;
-    truth.vendor = profile.vendor;
-    truth.vendor_stated = !profile.vendor.empty();
-    const auto guest = effective_features(host_model_guest(profile), map);
-    const auto supported = supported_features(profile, map);
+    out.emulated = fault && fault->code == ReasonCode::virt_type;
+    out.comparable = !fault;
+    out.vendor_stated = !profile.vendor.empty();
     const MapModel* model =
         map != nullptr && profile.host_model ? map->find(profile.host_model->name) : nullptr;
-    if (truth.vendor.empty() && model != nullptr) {
-        truth.vendor = model->vendor;
-    }
-    truth.guest_known = guest.known();
-    truth.supported_known = supported.known();
-    truth.reports_vmx = guest.reports_vmx;
-    truth.offers_vmx = supported.reports_vmx;
-    truth.labels_follow = !supported.known();
-    set_guest(truth, guest.features, maker);
-    truth.supported = maker.bits(feature_kind, supported.features);
+    fill_identity(out, profile.arch,
+                  profile.vendor.empty() && model != nullptr ? model->vendor : profile.vendor,
+                  names);
+    const auto guest = effective_features(host_model_guest(profile), map);
+    const auto supported = supported_features(profile, map);
+    out.guest_known = guest.known();
+    out.supported_known = supported.known();
+    out.reports_vmx = guest.reports_vmx;
+    out.offers_vmx = supported.reports_vmx;
+    out.labels_follow = !supported.known();
+    names.put_guest(members, guest.features);
+    names.put(members, NameSet::supported, feature_kind, supported.features);
 }
 
 /// From node labels alone (design §5): the guest has what is required and what of its model the
 /// source's own feature labels confirm; the target supports its feature labels.
-void fill_truth_from_labels(TruthFacts& truth, const StockNode& node, const CpuMap* map,
-                            ClassMaker& maker) {
-    truth.comparable = node.host_models.size() == 1;
-    truth.arch = node.arch;
-    truth.vendor_stated = node.vendors.size() == 1;
-    truth.vendor = truth.vendor_stated ? node.vendors.front() : std::string{};
-    truth.supported_known = true;
-    truth.supported = maker.bits(feature_kind, node.features);
-    truth.reports_vmx = lists_vmx_details(node.required);
-    truth.offers_vmx = lists_vmx_details(node.features);
+void fill_truth_from_labels(NodeClass& out, SetBlock::Members& members, const StockNode& node,
+                            const CpuMap* map, Names& names) {
+    out.comparable = node.host_models.size() == 1;
+    out.vendor_stated = node.vendors.size() == 1;
+    fill_identity(out, node.arch, out.vendor_stated ? node.vendors.front() : std::string{}, names);
+    out.supported_known = true;
+    out.reports_vmx = lists_vmx_details(node.required);
+    out.offers_vmx = lists_vmx_details(node.features);
+    names.put(members, NameSet::supported, feature_kind, node.features);
     const MapModel* model =
-        map != nullptr && truth.comparable ? map->find(node.host_models.front()) : nullptr;
-    truth.guest_known = model != nullptr;
+        map != nullptr && out.comparable ? map->find(node.host_models.front()) : nullptr;
+    out.guest_known = model != nullptr;
     if (model != nullptr) {
-        set_guest(truth, unite(node.required, intersect(model->features, node.features)), maker);
+        names.put_guest(members, unite(node.required, intersect(model->features, node.features)));
     }
 }
 
-Verdict vendor_verdict(const TruthFacts& from, const TruthFacts& to) {
-    if (from.vendor == to.vendor) {
+Verdict vendor_verdict(const NodeClass& source, const NodeClass& target) noexcept {
+    if (source.vendor == target.vendor) {
         return Verdict::can;
     }
-    return from.vendor_stated && !to.vendor.empty() ? Verdict::cannot : Verdict::unknown;
+    return source.vendor_stated && target.has_vendor ? Verdict::cannot : Verdict::unknown;
 }
 
 }  // namespace
 
-NodeClass make_class(const StockNode& node, const Profile* profile, const std::string& machine_type,
-                     const CpuMap* map, Interner& names) {
-    NodeClass out;
-    ClassMaker maker(out, names);
-    fill_gate(out.gate, node, machine_type, maker);
-    if (profile != nullptr) {
-        fill_truth(out.truth, *profile, map, maker);
-    } else {
-        fill_truth_from_labels(out.truth, node, map, maker);
+SetBlock::SetBlock(const Members& members) {
+    Interner::Id highest = 0;
+    for (const auto& ids : members) {
+        for (const auto id : ids) {
+            highest = std::max(highest, id);
+        }
     }
+    width_ = highest / word_bits + 1;
+    words_.resize(name_sets * width_, 0);
+    for (std::size_t set = 0; set < name_sets; ++set) {
+        for (const auto id : members[set]) {
+            words_[set * width_ + id / word_bits] |= std::uint64_t{1} << (id % word_bits);
+        }
+    }
+}
+
+bool SetBlock::has(NameSet set, Interner::Id id) const noexcept {
+    const std::size_t word = id / word_bits;
+    return word < width_ && (words(set)[word] >> (id % word_bits) & 1U) != 0;
+}
+
+bool SetBlock::within(NameSet mine, const SetBlock& other, NameSet theirs) const noexcept {
+    const auto* a = words(mine);
+    const auto* b = other.words(theirs);
+    const std::size_t shared = std::min(width_, other.width_);
+    std::uint64_t outside = 0;
+    for (std::size_t i = 0; i < shared; ++i) {
+        outside |= a[i] & ~b[i];
+    }
+    for (std::size_t i = shared; i < width_; ++i) {
+        outside |= a[i];
+    }
+    return outside == 0;
+}
+
+bool SetBlock::meets(NameSet mine, const SetBlock& other, NameSet theirs) const noexcept {
+    const auto* a = words(mine);
+    const auto* b = other.words(theirs);
+    const std::size_t shared = std::min(width_, other.width_);
+    std::uint64_t both = 0;
+    for (std::size_t i = 0; i < shared; ++i) {
+        both |= a[i] & b[i];
+    }
+    return both != 0;
+}
+
+std::size_t SetBlock::hash() const noexcept {
+    const std::string_view bytes{reinterpret_cast<const char*>(words_.data()),
+                                 words_.size() * sizeof(std::uint64_t)};
+    return std::hash<std::string_view>{}(bytes);
+}
+
+NodeClass make_class(const StockNode& node, const Profile* profile, const std::string& machine_type,
+                     const CpuMap* map, Interner& interner, std::vector<Interner::Id>& acquired) {
+    NodeClass out;
+    Names names(interner, acquired);
+    SetBlock::Members members;
+    fill_gate(out, members, node, machine_type, names);
+    if (profile != nullptr) {
+        fill_truth(out, members, *profile, map, names);
+    } else {
+        fill_truth_from_labels(out, members, node, map, names);
+    }
+    out.sets = SetBlock(members);
     return out;
 }
 
-Verdict gate_between(const NodeClass& from, const NodeClass& to) {
-    const auto& source = from.gate;
-    const auto& target = to.gate;
+Verdict gate_between(const NodeClass& source, const NodeClass& target) noexcept {
     if (source.impossible) {
         return Verdict::unknown;
     }
     if (!target.schedulable || target.obsolete || !target.machine_offered ||
         (source.has_arch && source.arch != target.arch) ||
-        !target.known_models.test(source.host_model)) {
+        !target.sets.has(NameSet::known_models, source.host_model)) {
         return Verdict::cannot;
     }
-    const bool all_vendors = source.vendors.within(target.vendors);
-    if (!all_vendors && !source.vendors.meets(target.vendors)) {
+    const bool all_vendors = source.sets.within(NameSet::vendors, target.sets, NameSet::vendors);
+    if (!all_vendors && !source.sets.meets(NameSet::vendors, target.sets, NameSet::vendors)) {
         return Verdict::cannot;
     }
-    if (!source.required.within(target.features)) {
-        const bool proves_nothing = to.truth.labels_follow && all_vendors;
+    if (!source.sets.within(NameSet::required, target.sets, NameSet::features)) {
+        const bool proves_nothing = target.labels_follow && all_vendors;
         return proves_nothing ? Verdict::unknown : Verdict::cannot;
     }
     return all_vendors ? Verdict::can : Verdict::unknown;
 }
 
-Verdict truth_between(const NodeClass& from, const NodeClass& to) {
-    const auto& guest = from.truth;
-    const auto& target = to.truth;
-    if (guest.emulated || target.emulated) {
+Verdict truth_between(const NodeClass& source, const NodeClass& target) noexcept {
+    if (source.emulated || target.emulated) {
         return Verdict::unknown;
     }
-    if (!guest.arch.empty() && !target.arch.empty() && guest.arch != target.arch) {
+    if (source.has_truth_arch && target.has_truth_arch && source.truth_arch != target.truth_arch) {
         return Verdict::cannot;
     }
-    if (!guest.comparable || !target.comparable) {
+    if (!source.comparable || !target.comparable) {
         return Verdict::unknown;
     }
-    const auto vendor = vendor_verdict(guest, target);
-    if (!guest.guest_known || !target.supported_known) {
+    const auto vendor = vendor_verdict(source, target);
+    if (!source.guest_known || !target.supported_known) {
         return vendor == Verdict::cannot ? Verdict::cannot : Verdict::unknown;
     }
-    const bool with_vmx = guest.reports_vmx && target.offers_vmx;
-    const bool fits = guest.guest.within(target.supported) &&
-                      (!with_vmx || guest.guest_vmx.within(target.supported));
+    const bool with_vmx = source.reports_vmx && target.offers_vmx;
+    const bool fits =
+        source.sets.within(NameSet::guest, target.sets, NameSet::supported) &&
+        (!with_vmx || source.sets.within(NameSet::guest_vmx, target.sets, NameSet::supported));
     return combine(vendor, fits ? Verdict::can : Verdict::cannot);
 }
 

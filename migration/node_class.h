@@ -1,34 +1,69 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "migration/bits.h"
 #include "migration/cpu_truth.h"
 #include "migration/interner.h"
 #include "migration/stock_gate.h"
 #include "migration/verdict.h"
 
-/// What the matrix keeps of one class of equal nodes: the facts of both layers as bits. The bit
-/// form of pass_gate() and compare_truth() for host-model guests; tests hold them equal.
+/// What the matrix keeps of one class of equal nodes: the facts of both layers as numbers and bits.
+/// The bit form of pass_gate() and compare_truth() for host-model guests; tests hold them equal.
 namespace scout::migration {
 
-struct GateFacts {
+/// The sets of names that the two layers compare.
+enum class NameSet : std::uint8_t {
+    vendors,       ///< vendor labels
+    required,      ///< features that the gate asks for
+    features,      ///< features that the gate finds
+    known_models,  ///< models that the gate finds
+    guest,         ///< features of a host-model guest, without vmx-*
+    guest_vmx,     ///< its vmx-*: compared only when both sides report some
+    supported,     ///< features that the hypervisor can enable
+};
+inline constexpr std::size_t name_sets = 7;
+
+/// All sets of one class in one block of memory; names beyond its width are in none of them.
+class SetBlock {
+public:
+    /// Members of each set, by their interned numbers.
+    using Members = std::array<std::vector<Interner::Id>, name_sets>;
+
+    SetBlock() = default;
+    explicit SetBlock(const Members& members);
+
+    [[nodiscard]] bool has(NameSet set, Interner::Id id) const noexcept;
+    /// Every member of `mine` is in the other's set.
+    [[nodiscard]] bool within(NameSet mine, const SetBlock& other, NameSet theirs) const noexcept;
+    /// Some member of `mine` is in the other's set.
+    [[nodiscard]] bool meets(NameSet mine, const SetBlock& other, NameSet theirs) const noexcept;
+
+    friend bool operator==(const SetBlock&, const SetBlock&) = default;
+    [[nodiscard]] std::size_t hash() const noexcept;
+
+private:
+    [[nodiscard]] const std::uint64_t* words(NameSet set) const noexcept {
+        return words_.data() + static_cast<std::size_t>(set) * width_;
+    }
+
+    std::size_t width_ = 0;  ///< words of each set
+    std::vector<std::uint64_t> words_;
+};
+
+/// Two nodes with equal facts answer every question alike.
+struct NodeClass {
+    // gate
     bool impossible = false;  ///< no host model, or several
     bool schedulable = false;
     bool obsolete = false;
     bool machine_offered = true;
-    Interner::Id arch = 0;
     bool has_arch = false;
-    Interner::Id host_model = 0;
-    Bits vendors;
-    Bits required;
-    Bits features;
-    Bits known_models;
-};
-
-struct TruthFacts {
+    // truth
     bool emulated = false;    ///< virt type other than KVM: nothing may be concluded
     bool comparable = false;  ///< a host model, on an architecture that has features
     bool guest_known = false;
@@ -36,26 +71,25 @@ struct TruthFacts {
     bool reports_vmx = false;    ///< guest side
     bool offers_vmx = false;     ///< target side
     bool vendor_stated = false;  ///< by the document itself, not by the model
+    bool has_vendor = false;
+    bool has_truth_arch = false;
     bool labels_follow = false;  ///< what the profile leaves open, the labels do too
-    std::string arch;
-    std::string vendor;
-    Bits guest;      ///< without vmx-*
-    Bits guest_vmx;  ///< vmx-* alone: compared only when both sides report some
-    Bits supported;
+    Interner::Id host_model = 0;
+    Interner::Id arch = 0;
+    Interner::Id truth_arch = 0;
+    Interner::Id vendor = 0;
+    SetBlock sets;
+
+    friend bool operator==(const NodeClass&, const NodeClass&) = default;
 };
 
-struct NodeClass {
-    GateFacts gate;
-    TruthFacts truth;
-    std::vector<Interner::Id> names;  ///< everything acquired; released with the class
-};
-
-/// Facts of a class from its labels, and from its profile where there is one.
+/// Facts of a class from its labels, and from its profile where there is one. `acquired` gets every
+/// number taken from the interner; it is released with the class.
 [[nodiscard]] NodeClass make_class(const StockNode& node, const Profile* profile,
                                    const std::string& machine_type, const CpuMap* map,
-                                   Interner& names);
+                                   Interner& names, std::vector<Interner::Id>& acquired);
 
-[[nodiscard]] Verdict gate_between(const NodeClass& from, const NodeClass& to);
-[[nodiscard]] Verdict truth_between(const NodeClass& from, const NodeClass& to);
+[[nodiscard]] Verdict gate_between(const NodeClass& source, const NodeClass& target) noexcept;
+[[nodiscard]] Verdict truth_between(const NodeClass& source, const NodeClass& target) noexcept;
 
 }  // namespace scout::migration

@@ -6,7 +6,7 @@ readonly build_packages=(
     build-essential cmake ninja-build ccache pkg-config git
     libboost1.81-dev libboost-json1.81-dev libboost-url1.81-dev
     libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc
-    libspdlog-dev libfmt-dev libexpected-dev libyaml-cpp-dev libpugixml-dev libsimdjson-dev libcli11-dev
+    libspdlog-dev libfmt-dev libexpected-dev libyaml-cpp-dev libpugixml-dev libsimdjson-dev libxxhash-dev libcli11-dev
     prometheus-cpp-dev libsystemd-dev libvirt-dev libssl-dev
 )
 
