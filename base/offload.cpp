@@ -16,7 +16,10 @@ BlockingPool::~BlockingPool() {
     }
 }
 
-void BlockingPool::post(std::function<void()> work) {
+bool BlockingPool::post(std::function<void()> work) {
+    if (counters_->waiting >= longest_queue) {
+        return false;
+    }
     ++counters_->waiting;
     asio::post(*threads_, [counters = counters_, work = std::move(work)] {
         --counters->waiting;
@@ -24,6 +27,7 @@ void BlockingPool::post(std::function<void()> work) {
         work();
         --counters->busy;
     });
+    return true;
 }
 
 bool BlockingPool::stop(std::chrono::milliseconds budget) {

@@ -32,16 +32,17 @@ public:
     BlockingPool(BlockingPool&&) = delete;
     BlockingPool& operator=(BlockingPool&&) = delete;
 
-    /// Runs the function on some pool thread. It must own all that it touches.
-    void post(std::function<void()> work);
+    /// Runs the function on some pool thread. It must own all that it touches. False, and nothing
+    /// is run, while `longest_queue` calls wait already: stuck threads must not pile up work.
+    [[nodiscard]] bool post(std::function<void()> work);
+    static constexpr std::uint64_t longest_queue = 64;
 
     /// Calls whose caller gave up waiting, since the start. Any thread.
     [[nodiscard]] std::uint64_t abandoned() const noexcept { return counters_->abandoned; }
     void count_abandoned() noexcept { ++counters_->abandoned; }
 
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
-    /// Threads that are in a call, and calls that wait for a thread. Any thread. Work that is
-    /// repeated must not be posted while older work still waits: that queue has no limit.
+    /// Threads that are in a call, and calls that wait for a thread. Any thread.
     [[nodiscard]] std::uint64_t busy() const noexcept { return counters_->busy; }
     [[nodiscard]] std::uint64_t waiting() const noexcept { return counters_->waiting; }
 
@@ -61,7 +62,8 @@ private:
 };
 
 /// Runs a blocking call `Fn: () -> Result<T>` on the pool and waits for it, but no longer than the
-/// limit: then the call is abandoned, not awaited (Errc::timed_out). Fn owns all that it touches,
+/// limit: then the call is abandoned, not awaited (Errc::timed_out); Errc::unavailable if the pool
+/// takes no more. Fn owns all that it touches,
 /// for it may outlive the caller. Name the lambda before the co_await (docs/decisions/0004).
 /// The pool must outlive the coroutine: it is stopped after every scope is closed.
 template <class Fn>
@@ -75,9 +77,13 @@ auto offload(BlockingPool& pool, std::chrono::milliseconds limit, Fn fn)
 
     auto loop = co_await asio::this_coro::executor;
     auto slot = std::make_shared<Channel>(loop, 1);
-    pool.post([slot, work = std::move(fn)]() mutable {
+    const bool accepted = pool.post([slot, work = std::move(fn)]() mutable {
         slot->try_send(boost::system::error_code{}, std::make_shared<Answer>(work()));
     });
+    if (!accepted) {
+        co_return fail(Errc::unavailable,
+                       "every thread for blocking calls is busy and others wait");
+    }
     asio::steady_timer timer(loop, limit);
     auto outcome = co_await (slot->async_receive(as_result) || timer.async_wait(as_result));
     if (outcome.index() == 0) {
