@@ -15,6 +15,7 @@ namespace scout::cli {
 namespace {
 
 constexpr std::size_t short_features = 6;
+constexpr std::size_t longest_verdict = 7;  // "unknown"
 
 std::string listed(const std::vector<std::string>& names, const TableStyle& style) {
     return style.wide ? migration::join(names) : short_list(names, short_features);
@@ -106,7 +107,9 @@ std::string pair_line(const PairAnswer& answer, const TableStyle& style) {
     const auto& comparison = answer.comparison;
     const auto& why = comparison.missing.empty() ? first_reason(comparison)
                                                  : "missing " + listed(comparison.missing, style);
-    return painted(comparison.truth, style) + "  " + printable(answer.source) + " → " +
+    const auto verdict = to_string(comparison.truth);
+    const std::string padding(longest_verdict - verdict.size() + 2, ' ');
+    return painted(comparison.truth, style) + padding + printable(answer.source) + " → " +
            printable(answer.target) + (why.empty() ? "" : "  " + printable(why)) +
            (comparison.gap() ? paint("  (stock gate passes)", Tone::bad, style.colour) : "");
 }
@@ -175,11 +178,12 @@ std::string to_table(const migration::Placement& answer, const TableStyle& style
 }
 
 std::string explain(const migration::Placement& answer, const TableStyle& style) {
+    const bool named_by_source = answer.source.empty() || answer.subject.ends_with(answer.source);
     std::string out;
     for (const auto& node : answer.nodes) {
         const auto& comparison = node.comparison;
         out += printable(answer.subject) +
-               (answer.source.empty() ? "" : " (on " + printable(answer.source) + ")") + " → " +
+               (named_by_source ? "" : " (on " + printable(answer.source) + ")") + " → " +
                printable(node.node) + ": " + painted(comparison.verdict, style) + "\n" +
                gate_and_truth(comparison, style) + reason_lines(comparison.reasons, style) +
                gap_line(comparison, style);

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+// The client against a real gRPC server on loopback.
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+#include <grpcpp/server_context.h>
+#include <gtest/gtest.h>
+
+#include "cli/fleet.h"
+#include "virt_scout/v1/fleet.grpc.pb.h"
+
+namespace scout::cli {
+namespace {
+
+namespace v1 = virt_scout::v1;
+
+/// Answers what the test has put there.
+class Service final : public v1::Fleet::Service {
+public:
+    grpc::Status Nodes(grpc::ServerContext* /*context*/, const v1::NodesRequest* /*request*/,
+                       v1::NodesResponse* response) override {
+        *response = nodes;
+        return status;
+    }
+    grpc::Status Node(grpc::ServerContext* /*context*/, const v1::NodeRequest* request,
+                      v1::NodeResponse* response) override {
+        *response = node;
+        response->mutable_summary()->set_name(request->name());
+        return status;
+    }
+    grpc::Status Guests(grpc::ServerContext* context, const v1::GuestsRequest* /*request*/,
+                        v1::GuestsResponse* /*response*/) override {
+        while (!context->IsCancelled()) {
+            std::this_thread::sleep_for(std::chrono::milliseconds{5});
+        }
+        return grpc::Status::CANCELLED;
+    }
+    grpc::Status Where(grpc::ServerContext* /*context*/, const v1::WhereRequest* request,
+                       v1::WhereResponse* response) override {
+        where_request = *request;
+        response->set_subject(request->subject().name());
+        auto& answer = *response->add_nodes();
+        answer.set_node("n2");
+        answer.mutable_comparison()->set_verdict(v1::CANNOT);
+        answer.mutable_comparison()->set_gate(v1::CAN);
+        answer.mutable_comparison()->set_truth(v1::CANNOT);
+        return status;
+    }
+    grpc::Status Matrix(grpc::ServerContext* /*context*/, const v1::MatrixRequest* /*request*/,
+                        v1::MatrixResponse* response) override {
+        *response = matrix;
+        return status;
+    }
+    grpc::Status Watch(grpc::ServerContext* /*context*/, const v1::WatchRequest* /*request*/,
+                       grpc::ServerWriter<v1::FleetEvent>* writer) override {
+        for (const auto& event : events) {
+            writer->Write(event);
+        }
+        return status;
+    }
+
+    v1::NodesResponse nodes;
+    v1::NodeResponse node;
+    v1::MatrixResponse matrix;
+    std::vector<v1::FleetEvent> events;
+    v1::WhereRequest where_request;
+    grpc::Status status;
+};
+
+class FleetClientTest : public testing::Test {
+protected:
+    FleetClientTest() {
+        grpc::ServerBuilder builder;
+        builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+        builder.RegisterService(&service);
+        server = builder.BuildAndStart();
+        settings = {.aggregator = "127.0.0.1:" + std::to_string(port), .plaintext = true};
+        fleet = std::move(open_fleet(settings).value());
+    }
+    ~FleetClientTest() override {
+        server->Shutdown(std::chrono::system_clock::now());
+        server->Wait();
+    }
+    FleetClientTest(const FleetClientTest&) = delete;
+    FleetClientTest& operator=(const FleetClientTest&) = delete;
+    FleetClientTest(FleetClientTest&&) = delete;
+    FleetClientTest& operator=(FleetClientTest&&) = delete;
+
+    int port = 0;
+    Service service;
+    std::unique_ptr<grpc::Server> server;
+    Settings settings;
+    std::unique_ptr<Fleet> fleet;
+};
+
+TEST_F(FleetClientTest, NodesComeAsTheyAre) {
+    service.nodes.set_map("/maps");
+    auto& node = *service.nodes.add_nodes();
+    node.set_name("n1");
+    node.set_freshness(v1::STALE);
+    node.set_age_ms(42);
+    node.set_guests(3);
+    node.add_notices("kernel changed");
+
+    const auto answer = fleet->nodes();
+
+    ASSERT_TRUE(answer) << answer.error().message;
+    EXPECT_EQ(answer->map, "/maps");
+    ASSERT_EQ(answer->nodes.size(), 1U);
+    EXPECT_EQ(answer->nodes[0].name, "n1");
+    EXPECT_EQ(answer->nodes[0].freshness, "stale");
+    EXPECT_EQ(answer->nodes[0].age_ms, 42U);
+    EXPECT_EQ(answer->nodes[0].notices, std::vector<std::string>{"kernel changed"});
+}
+
+TEST_F(FleetClientTest, ANodeCarriesItsProfileAndGuests) {
+    auto& profile = *service.node.mutable_profile();
+    profile.set_arch("x86_64");
+    profile.set_virt_type("kvm");
+    profile.mutable_host_model()->set_name("Alpha");
+    service.node.add_supported("sse");
+    service.node.add_supported("avx");
+    (*service.node.mutable_labels())["a/b"] = "true";
+    service.node.add_guests()->set_name("vm-7");
+
+    const auto answer = fleet->node("n1");
+
+    ASSERT_TRUE(answer) << answer.error().message;
+    EXPECT_EQ(answer->line.name, "n1");
+    ASSERT_TRUE(answer->profile);
+    EXPECT_EQ(answer->profile->profile.host_model->name, "Alpha");
+    EXPECT_EQ(answer->profile->supported.features, (migration::FeatureSet{"avx", "sse"}));
+    EXPECT_EQ(answer->labels.at("a/b"), "true");
+    ASSERT_EQ(answer->guests.size(), 1U);
+    EXPECT_EQ(answer->guests[0].node, "n1");
+}
+
+TEST_F(FleetClientTest, WhereSendsTheSubjectInItsForm) {
+    const auto placement =
+        fleet->where({.subject = {.kind = SubjectKind::guest, .name = "vm-7", .node = "n1"},
+                      .text = "guest/vm-7@n1",
+                      .described = {}},
+                     "n2");
+
+    ASSERT_TRUE(placement) << placement.error().message;
+    EXPECT_EQ(service.where_request.subject().guest(), "vm-7");
+    EXPECT_EQ(service.where_request.subject().node(), "n1");
+    EXPECT_EQ(service.where_request.target(), "n2");
+    EXPECT_EQ(placement->subject, "guest/vm-7@n1");
+    ASSERT_EQ(placement->nodes.size(), 1U);
+    EXPECT_TRUE(placement->nodes[0].comparison.gap());
+
+    migration::GuestCpu cpu;
+    cpu.model = "Alpha";
+    const auto described =
+        fleet->where({.subject = {.kind = SubjectKind::file, .name = "vm.xml", .node = {}},
+                      .text = "vm.xml",
+                      .described = cpu},
+                     {});
+    ASSERT_TRUE(described) << described.error().message;
+    EXPECT_EQ(service.where_request.subject().described().model(), "Alpha");
+}
+
+TEST_F(FleetClientTest, AMatrixWithoutItsCellsIsRefused) {
+    auto& row = *service.matrix.add_rows();
+    row.set_node("n1");
+    row.set_cells(".y");
+
+    const auto matrix = fleet->matrix();
+
+    ASSERT_FALSE(matrix);
+    EXPECT_EQ(matrix.error().code, Errc::invalid);
+}
+
+TEST_F(FleetClientTest, NamesOverTheLimitAreRefused) {
+    service.nodes.add_nodes()->set_name(std::string(300, 'n'));
+
+    const auto nodes = fleet->nodes();
+
+    ASSERT_FALSE(nodes);
+    EXPECT_EQ(nodes.error().code, Errc::invalid);
+}
+
+TEST_F(FleetClientTest, TheReasonOfAFailureArrives) {
+    service.status = {grpc::StatusCode::NOT_FOUND, "no node 'n9'"};
+
+    const auto node = fleet->node("n9");
+
+    ASSERT_FALSE(node);
+    EXPECT_EQ(node.error().code, Errc::not_found);
+    EXPECT_NE(node.error().message.find("no node 'n9'"), std::string::npos);
+}
+
+TEST_F(FleetClientTest, ASilentAggregatorEndsAtTheDeadline) {
+    settings.deadline = "50ms";
+    const auto impatient = std::move(open_fleet(settings).value());
+
+    const auto guests = impatient->guests({});
+
+    ASSERT_FALSE(guests);
+    EXPECT_EQ(guests.error().code, Errc::timed_out);
+    EXPECT_NE(guests.error().message.find("--deadline"), std::string::npos);
+}
+
+TEST_F(FleetClientTest, AnAbsentAggregatorSaysWhatToDo) {
+    settings.aggregator = "unix:/nonexistent/aggregator.sock";
+    const auto lonely = std::move(open_fleet(settings).value());
+
+    const auto nodes = lonely->nodes();
+
+    ASSERT_FALSE(nodes);
+    EXPECT_EQ(nodes.error().code, Errc::unavailable);
+    EXPECT_NE(nodes.error().message.find("--aggregator"), std::string::npos);
+}
+
+TEST_F(FleetClientTest, WatchingPassesGuestsOnAndEndsWithAnError) {
+    const auto add = [this](v1::FleetEvent::Kind kind, const char* name) {
+        auto& event = service.events.emplace_back();
+        event.set_kind(kind);
+        event.set_node("n1");
+        event.mutable_guest()->set_name(name);
+    };
+    add(v1::FleetEvent::NODE_ADDED, "");
+    add(v1::FleetEvent::GUEST_ADDED, "a");
+    add(v1::FleetEvent::SYNCED, "");
+    add(v1::FleetEvent::GUEST_CHANGED, "a");
+    add(v1::FleetEvent::GUEST_REMOVED, "a");
+    std::vector<std::string> seen;
+
+    const auto ended = fleet->watch_guests({}, [&](const GuestEvent& event) {
+        seen.push_back(std::string(event.event) + " " + event.guest.name + " " + event.guest.node);
+        return true;
+    });
+
+    EXPECT_EQ(seen, (std::vector<std::string>{"added a n1", "changed a n1", "removed a n1"}));
+    ASSERT_FALSE(ended);
+    EXPECT_EQ(ended.error().code, Errc::unavailable);
+
+    const auto stopped = fleet->watch_guests({}, [](const GuestEvent&) { return false; });
+    EXPECT_TRUE(stopped);
+}
+
+TEST(OpenFleetTest, RefusesWhatIsNotSecured) {
+    EXPECT_EQ(open_fleet({.aggregator = "192.0.2.1:9286"}).error().code, Errc::refused);
+    EXPECT_EQ(open_fleet({.aggregator = "192.0.2.1:9286", .plaintext = true}).error().code,
+              Errc::refused);
+    EXPECT_EQ(open_fleet({.aggregator = "127.0.0.1:9286", .tls_ca = "ca"}).error().code,
+              Errc::invalid);
+    EXPECT_EQ(open_fleet({.aggregator = "nowhere"}).error().code, Errc::invalid);
+}
+
+}  // namespace
+}  // namespace scout::cli

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// The JSON contract of docs/json.md, word for word, on the small documents in tests/data.
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+#include <gtest/gtest.h>
+#include <yaml-cpp/yaml.h>
+
+#include "tests/cli/program.h"
+
+namespace scout::cli {
+namespace {
+
+struct Golden {
+    const char* name;
+    int code;
+    std::vector<std::string> words;
+};
+
+std::string golden_text(const std::string& name) {
+    std::ifstream in(std::string(SCOUT_GOLDEN) + "/" + name + ".json", std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+std::vector<std::string> with_map(std::vector<std::string> words) {
+    words.insert(words.begin(), {"--cpu-map", "cpu_map", "-o", "json"});
+    return words;
+}
+
+class GoldenTest : public testing::TestWithParam<Golden> {};
+
+TEST_P(GoldenTest, AnswersWordForWord) {
+    const auto& golden = GetParam();
+
+    const auto outcome = test::scoutctl(with_map(golden.words));
+
+    EXPECT_EQ(outcome.code, golden.code) << outcome.err;
+    EXPECT_EQ(outcome.out, golden_text(golden.name));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Contract, GoldenTest,
+    testing::Values(
+        Golden{"compare_can", 0, {"compare", "mixed/guest.xml", "hosts/old.xml"}},
+        Golden{"compare_cannot", 1, {"compare", "hosts/old.xml", "hosts/new.xml"}},
+        Golden{"compare_unknown", 3, {"compare", "mixed/emulated.xml", "hosts/new.xml"}},
+        Golden{"compare_document", 2, {"compare", "mixed/capabilities.xml", "mixed/guest.xml"}},
+        Golden{"compare_vendor", 1, {"compare", "hosts/new.xml", "hosts/other-vendor.xml"}},
+        Golden{"compare_all", 0, {"compare", "--all", "mixed"}},
+        Golden{"profile", 0, {"profile", "hosts/new.xml"}},
+        Golden{"profile_emulated", 0, {"profile", "mixed/emulated.xml"}},
+        Golden{"profile_labeller", 0, {"profile", "mixed/labeller"}},
+        Golden{"labels", 0, {"labels", "mixed/labeller"}},
+        Golden{"baseline", 0, {"baseline", "hosts/old.xml", "hosts/new.xml", "mixed/labeller"}},
+        Golden{"baseline_vendors", 0, {"baseline", "hosts"}},
+        Golden{"upgrade_impact",
+               0,
+               {"upgrade-impact", "--before", "hosts/old.xml", "--after", "hosts/new.xml"}},
+        Golden{"where", 0, {"where", "mixed/guest.xml", "--on", "hosts", "mixed/capabilities.xml"}},
+        Golden{"where_host_model", 1, {"where", "file:hosts/old.xml", "--on", "hosts"}},
+        Golden{"why_not", 1, {"why-not", "hosts/old.xml", "hosts/new.xml"}},
+        Golden{"matrix", 0, {"matrix", "--documents", "hosts", "mixed/emulated.xml"}}),
+    [](const auto& each) {
+        std::string name;
+        bool upper = true;
+        for (const char* at = each.param.name; *at != '\0'; ++at) {
+            if (*at != '_') {
+                name +=
+                    upper ? static_cast<char>(std::toupper(static_cast<unsigned char>(*at))) : *at;
+            }
+            upper = *at == '_';
+        }
+        return name;
+    });
+
+/// Every leaf of the JSON is the same leaf of the YAML.
+void expect_same(const boost::json::value& json, const YAML::Node& yaml, const std::string& where) {
+    if (const auto* object = json.if_object()) {
+        ASSERT_TRUE(yaml.IsMap() && yaml.size() == object->size()) << where;
+        for (const auto& member : *object) {
+            const std::string key(member.key());
+            expect_same(member.value(), yaml[key], where + "." + key);
+        }
+    } else if (const auto* array = json.if_array()) {
+        ASSERT_TRUE(yaml.IsSequence() && yaml.size() == array->size()) << where;
+        for (std::size_t at = 0; at < array->size(); ++at) {
+            expect_same((*array)[at], yaml[at], where + "[]");
+        }
+    } else if (const auto* text = json.if_string()) {
+        EXPECT_EQ(yaml.Scalar(), std::string(*text)) << where;
+    } else if (json.is_null()) {
+        EXPECT_TRUE(yaml.IsNull()) << where;
+    } else {
+        EXPECT_EQ(yaml.Scalar(), boost::json::serialize(json)) << where;
+    }
+}
+
+TEST_P(GoldenTest, YamlSaysTheSame) {
+    auto words = with_map(GetParam().words);
+    words[3] = "yaml";
+
+    const auto outcome = test::scoutctl(words);
+
+    EXPECT_EQ(outcome.code, GetParam().code) << outcome.err;
+    expect_same(boost::json::parse(golden_text(GetParam().name)), YAML::Load(outcome.out), "");
+}
+
+TEST_P(GoldenTest, TablesSaySomethingAndNeverColourAPipe) {
+    auto words = with_map(GetParam().words);
+    words[3] = "wide";
+
+    const auto outcome = test::scoutctl(words);
+
+    EXPECT_EQ(outcome.code, GetParam().code) << outcome.err;
+    EXPECT_FALSE(outcome.out.empty() && outcome.err.empty());
+    EXPECT_EQ(outcome.out.find('\x1b'), std::string::npos);
+}
+
+}  // namespace
+}  // namespace scout::cli

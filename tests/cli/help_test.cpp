@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "tests/cli/program.h"
+#include "tests/support/temporary_folder.h"
+
+namespace scout::cli {
+namespace {
+
+using test::scoutctl;
+
+const std::vector<std::string> commands{"nodes",   "node",    "guests",   "where",
+                                        "why-not", "matrix",  "baseline", "upgrade-impact",
+                                        "compare", "profile", "labels",   "completion"};
+
+TEST(HelpTest, EveryCommandShowsExamplesAndExitCodes) {
+    for (const auto& command : commands) {
+        const auto outcome = scoutctl({command, "--help"});
+        EXPECT_EQ(outcome.code, 0) << command;
+        EXPECT_NE(outcome.out.find("Examples:"), std::string::npos) << command;
+        EXPECT_NE(outcome.out.find("Exit codes:"), std::string::npos) << command;
+        EXPECT_NE(outcome.out.find("scoutctl " + command), std::string::npos) << command;
+    }
+}
+
+TEST(HelpTest, TheWholeIsShownWithItsExitCodes) {
+    const auto outcome = scoutctl({"--help"});
+
+    EXPECT_EQ(outcome.code, 0);
+    for (const auto& command : commands) {
+        EXPECT_NE(outcome.out.find("\n  " + command), std::string::npos) << command;
+    }
+    EXPECT_NE(outcome.out.find("cannot be compared"), std::string::npos);
+}
+
+TEST(HelpTest, TheVersionNamesTheCommit) {
+    const auto outcome = scoutctl({"--version"});
+
+    EXPECT_EQ(outcome.code, 0);
+    EXPECT_TRUE(outcome.out.starts_with("scoutctl ")) << outcome.out;
+    EXPECT_NE(outcome.out.find("(commit "), std::string::npos);
+}
+
+TEST(HelpTest, CompletionNamesEveryCommandAndOption) {
+    for (const auto* shell : {"bash", "zsh", "fish"}) {
+        const auto outcome = scoutctl({"completion", shell});
+        ASSERT_EQ(outcome.code, 0) << shell;
+        for (const auto& command : commands) {
+            EXPECT_NE(outcome.out.find(command), std::string::npos) << shell << command;
+        }
+        EXPECT_NE(outcome.out.find("cpu-map"), std::string::npos) << shell;
+        EXPECT_NE(outcome.out.find("table wide json yaml"), std::string::npos) << shell;
+    }
+}
+
+TEST(HelpTest, BashCompletesCommandsOptionsAndValues) {
+    const scout::test::TemporaryFolder folder;
+    folder.write("completion", scoutctl({"completion", "bash"}).out);
+    folder.write("try",
+                 "source ./completion\n"
+                 "complete_line() { COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); _scoutctl; "
+                 "echo \"${COMPREPLY[@]}\"; }\n"
+                 "complete_line scoutctl up > got\n"
+                 "complete_line scoutctl nodes -o js >> got\n"
+                 "complete_line scoutctl compare --al >> got\n"
+                 "complete_line scoutctl profile comple >> got\n"
+                 "complete_line scoutctl completion f >> got\n");
+    const auto command = "cd '" + folder.path().string() + "' && bash --norc ./try";
+    ASSERT_EQ(std::system(command.c_str()), 0);
+
+    folder.write("want", "upgrade-impact\njson\n--all\ncompletion\nfish\n");
+    const auto same = "cd '" + folder.path().string() + "' && diff want got";
+    EXPECT_EQ(std::system(same.c_str()), 0);
+}
+
+TEST(HelpTest, EveryShellThatIsHereCanReadItsScript) {
+    const scout::test::TemporaryFolder folder;
+    const std::vector<std::pair<std::string, std::string>> checks{
+        {"bash", "bash -n"}, {"zsh", "zsh --no-exec"}, {"fish", "fish --no-execute"}};
+    for (const auto& [shell, check] : checks) {
+        if (::access(("/usr/bin/" + shell).c_str(), X_OK) == 0) {
+            const auto script = folder.write(shell, scoutctl({"completion", shell}).out).string();
+            EXPECT_EQ(std::system((check + " '" + script + "'").c_str()), 0) << shell;
+        }
+    }
+}
+
+}  // namespace
+}  // namespace scout::cli
