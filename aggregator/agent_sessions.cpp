@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "aggregator/agent_sessions.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <spdlog/spdlog.h>
+
+#include "aggregator/messages.h"
+#include "base/logging.h"
+#include "base/version.h"
+#include "migration/feature_set.h"
+#include "wire/checks.h"
+#include "wire/convert.h"
+
+namespace scout::aggregator {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto hello_limit = 30s;
+constexpr auto profile_limit = 10s;
+
+bool is_node_name(std::string_view name) {
+    return !name.empty() && name.size() <= wire::name_limit &&
+           std::all_of(name.begin(), name.end(), [](char c) {
+               return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                      c == '.' || c == '-' || c == '_';
+           });
+}
+
+Status check_hello(const v1::Hello& hello) {
+    if (!is_node_name(hello.node())) {
+        return fail(Errc::invalid,
+                    "node: expected a name of letters, digits, '.', '-' and '_', found " +
+                        log_value(wire::cut(hello.node(), 64)));
+    }
+    if (hello.host_identity().empty() || hello.host_identity().size() > wire::name_limit) {
+        return fail(Errc::invalid, "host_identity: expected 1 to 253 bytes, found " +
+                                       std::to_string(hello.host_identity().size()));
+    }
+    return {};
+}
+
+/// A host may speak for the node that its certificate names, and for no other.
+Status check_certificate(const Peer& peer, const std::string& node) {
+    if (!peer.proven || std::find(peer.names.begin(), peer.names.end(), node) != peer.names.end()) {
+        return {};
+    }
+    return fail(
+        Errc::refused,
+        "a report for node " + node + " is refused: the certificate is for " +
+            (peer.names.empty() ? std::string{"no name"} : log_value(migration::join(peer.names))) +
+            ": issue one with the node's name as common or DNS name");
+}
+
+}  // namespace
+
+void AgentSessions::open(SessionId session, Peer peer, SteadyTime now) {
+    auto& opened = sessions_[session];
+    opened.peer = std::move(peer);
+    opened.opened = now;
+}
+
+void AgentSessions::receive(SessionId session, const v1::AgentMessage& message, SteadyTime now) {
+    const auto found = sessions_.find(session);
+    if (found == sessions_.end()) {
+        return;
+    }
+    if (!found->second.node.empty()) {
+        registry_.touch(found->second.node, now);
+    }
+    if (auto done = dispatch(session, found->second, message, now); !done) {
+        spdlog::warn("agent stream ended node={} reason={}", log_value(found->second.node),
+                     log_value(done.error().message));
+        ++counters_.refused;
+        end(session, done.error(), now);
+    }
+}
+
+Status AgentSessions::dispatch(SessionId id, Session& session, const v1::AgentMessage& message,
+                               SteadyTime now) {
+    if (message.kind_case() == v1::AgentMessage::kHello) {
+        return hello(id, session, message.hello(), now);
+    }
+    if (session.node.empty()) {
+        return fail(Errc::invalid, "expected hello as first message, found another one");
+    }
+    switch (message.kind_case()) {
+        case v1::AgentMessage::kFull:
+            return full(id, session, message.full(), now);
+        case v1::AgentMessage::kDelta:
+            return delta(id, session, message.delta(), now);
+        case v1::AgentMessage::kHeartbeat:
+            return heartbeat(id, session, message.heartbeat());
+        case v1::AgentMessage::kProfile:
+            return body(id, session, message.profile());
+        case v1::AgentMessage::kHello:
+        case v1::AgentMessage::KIND_NOT_SET:
+            break;
+    }
+    return {};  // a kind that a newer agent knows: nothing of ours depends on it
+}
+
+Status AgentSessions::hello(SessionId id, Session& session, const v1::Hello& hello,
+                            SteadyTime now) {
+    if (!session.node.empty()) {
+        return fail(Errc::invalid, "expected one hello, found a second one");
+    }
+    if (auto checked = check_hello(hello); !checked) {
+        return checked;
+    }
+    if (auto checked = check_certificate(session.peer, hello.node()); !checked) {
+        return checked;
+    }
+    const Introduction introduction{.node = hello.node(),
+                                    .host_identity = hello.host_identity(),
+                                    .agent_version = wire::cut(hello.agent_version())};
+    if (auto introduced = registry_.introduce(introduction, now); !introduced) {
+        return introduced;
+    }
+    if (const auto other = by_node_.find(hello.node()); other != by_node_.end()) {
+        end(other->second,
+            {Errc::unavailable, "a newer stream of node " + hello.node() + " took over"}, now);
+    }
+    session.node = hello.node();
+    by_node_[session.node] = id;
+    v1::AggregatorMessage welcome;
+    welcome.mutable_welcome()->set_aggregator_version(std::string{version});
+    sink_.send(id, welcome);
+    return {};
+}
+
+Status AgentSessions::full(SessionId id, Session& session, const v1::FullReport& report,
+                           SteadyTime now) {
+    ++counters_.full;
+    auto guests = guests_from_wire(report.guests(), registry_);
+    if (!guests) {
+        return fail(std::move(guests.error()));
+    }
+    if (auto taken = host(id, session, report, now); !taken) {
+        return taken;
+    }
+    // While the guests are not known the report lists none: the last ones stay (case 27).
+    if (report.guests_error().empty() || !guests->empty()) {
+        if (auto taken = registry_.report_guests(session.node, std::move(*guests)); !taken) {
+            return taken;
+        }
+    }
+    session.sequence = report.sequence();
+    session.full_asked = false;
+    return {};
+}
+
+Status AgentSessions::host(SessionId id, Session& session, const v1::FullReport& report,
+                           SteadyTime now) {
+    auto converted = host_from_wire(report);
+    if (!converted) {
+        return fail(std::move(converted.error()));
+    }
+    const auto digest = converted->profile_digest;
+    const auto complete = registry_.report_host(session.node, std::move(*converted));
+    if (!complete) {
+        return fail(complete.error());
+    }
+    if (session.waits_for != digest || *complete) {
+        stop_waiting(id, session, now);
+    }
+    if (!*complete) {
+        want(id, session, digest, now);
+    }
+    return {};
+}
+
+Status AgentSessions::delta(SessionId id, Session& session, const v1::Delta& delta,
+                            SteadyTime now) {
+    ++counters_.deltas;
+    if (!session.sequence || delta.sequence() != *session.sequence + 1) {
+        ask_full(id, session);
+        return {};
+    }
+    auto changed = guests_from_wire(delta.changed(), registry_);
+    if (!changed) {
+        return fail(std::move(changed.error()));
+    }
+    if (delta.has_host()) {
+        if (auto taken = host(id, session, delta.host(), now); !taken) {
+            return taken;
+        }
+    }
+    const std::vector<std::string> removed(delta.removed().begin(), delta.removed().end());
+    if (auto taken = registry_.change_guests(session.node, std::move(*changed), removed); !taken) {
+        return taken;
+    }
+    session.sequence = delta.sequence();
+    return {};
+}
+
+Status AgentSessions::heartbeat(SessionId id, Session& session, const v1::Heartbeat& beat) {
+    ++counters_.heartbeats;
+    if (!session.sequence || beat.sequence() != *session.sequence) {
+        ask_full(id, session);
+    }
+    return {};
+}
+
+Status AgentSessions::body(SessionId id, Session& session, const v1::ProfileBody& body) {
+    const auto wanted = wanted_.find(body.digest());
+    if (session.waits_for != body.digest() || wanted == wanted_.end()) {
+        return {};  // came too late: another agent delivered it
+    }
+    ++counters_.profiles;
+    auto profile = wire::from_wire(body.profile());
+    if (!profile) {
+        return fail(std::move(profile.error()));
+    }
+    if (auto delivered = registry_.deliver(body.digest(), std::move(*profile)); !delivered) {
+        return delivered;
+    }
+    for (const auto waiting : wanted->second.waiting) {
+        sessions_.at(waiting).waits_for.clear();
+    }
+    spdlog::debug("profile received node={} session={} digest={}", session.node, id, wanted->first);
+    wanted_.erase(wanted);
+    return {};
+}
+
+void AgentSessions::ask_full(SessionId id, Session& session) {
+    session.sequence.reset();
+    if (!session.full_asked) {
+        ++counters_.gaps;
+        session.full_asked = true;
+        v1::AggregatorMessage message;
+        message.mutable_want_full();
+        sink_.send(id, message);
+    }
+}
+
+void AgentSessions::want(SessionId id, Session& session, const std::string& digest,
+                         SteadyTime now) {
+    session.waits_for = digest;
+    auto& wanted = wanted_[digest];
+    const bool first = wanted.waiting.empty();
+    wanted.waiting.insert(id);
+    if (first) {
+        ask_profile(digest, wanted, now);
+    }
+}
+
+/// Asks the next one that waits, in turn.
+void AgentSessions::ask_profile(const std::string& digest, Wanted& wanted, SteadyTime now) {
+    auto next = wanted.waiting.upper_bound(wanted.asked);
+    if (next == wanted.waiting.end()) {
+        next = wanted.waiting.begin();
+    }
+    wanted.asked = *next;
+    wanted.asked_at = now;
+    v1::AggregatorMessage message;
+    message.mutable_want_profile()->set_digest(digest);
+    sink_.send(wanted.asked, message);
+}
+
+void AgentSessions::stop_waiting(SessionId id, Session& session, SteadyTime now) {
+    const auto wanted = wanted_.find(session.waits_for);
+    session.waits_for.clear();
+    if (wanted == wanted_.end()) {
+        return;
+    }
+    wanted->second.waiting.erase(id);
+    if (wanted->second.waiting.empty()) {
+        wanted_.erase(wanted);
+    } else if (wanted->second.asked == id) {
+        ask_profile(wanted->first, wanted->second, now);
+    }
+}
+
+void AgentSessions::close(SessionId session, SteadyTime now) {
+    const auto found = sessions_.find(session);
+    if (found == sessions_.end()) {
+        return;
+    }
+    stop_waiting(session, found->second, now);
+    const auto by_node = by_node_.find(found->second.node);
+    if (by_node != by_node_.end() && by_node->second == session) {
+        by_node_.erase(by_node);
+    }
+    sessions_.erase(found);
+}
+
+void AgentSessions::end(SessionId id, const Error& why, SteadyTime now) {
+    close(id, now);
+    sink_.end(id, why);
+}
+
+void AgentSessions::end_all(const Error& why) {
+    wanted_.clear();
+    by_node_.clear();
+    const auto ended = std::exchange(sessions_, {});
+    for (const auto& [id, session] : ended) {
+        sink_.end(id, why);
+    }
+}
+
+void AgentSessions::tick(SteadyTime now) {
+    for (auto& [digest, wanted] : wanted_) {
+        if (now - wanted.asked_at >= profile_limit) {
+            ask_profile(digest, wanted, now);
+        }
+    }
+    std::vector<SessionId> silent;
+    for (const auto& [id, session] : sessions_) {
+        if (session.node.empty() && now - session.opened >= hello_limit) {
+            silent.push_back(id);
+        }
+    }
+    for (const auto id : silent) {
+        ++counters_.refused;
+        end(id, {Errc::timed_out, "expected hello within 30 s, found nothing"}, now);
+    }
+}
+
+}  // namespace scout::aggregator

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "aggregator/registry.h"
+#include "base/clock.h"
+#include "base/result.h"
+#include "virt_scout/v1/report.pb.h"
+
+namespace scout::aggregator {
+
+namespace v1 = virt_scout::v1;
+
+using SessionId = std::uint64_t;
+
+/// Whose certificate is at the other end of a stream.
+struct Peer {
+    bool proven = false;             ///< by TLS; else anybody who can reach the address
+    std::vector<std::string> names;  ///< common name and DNS names of the certificate
+};
+
+/// Where answers to agents go.
+class SessionSink {
+public:
+    SessionSink() = default;
+    virtual ~SessionSink() = default;
+    SessionSink(const SessionSink&) = delete;
+    SessionSink& operator=(const SessionSink&) = delete;
+    SessionSink(SessionSink&&) = delete;
+    SessionSink& operator=(SessionSink&&) = delete;
+
+    virtual void send(SessionId session, const v1::AggregatorMessage& message) = 0;
+    /// The session is over; nothing more is sent to it.
+    virtual void end(SessionId session, const Error& why) = 0;
+};
+
+struct ReportCounters {
+    std::uint64_t full = 0;
+    std::uint64_t deltas = 0;
+    std::uint64_t heartbeats = 0;
+    std::uint64_t profiles = 0;
+    std::uint64_t gaps = 0;     ///< sequence gaps: a full report was asked for
+    std::uint64_t refused = 0;  ///< streams that we ended
+};
+
+/// The conversation with agents (proto/virt_scout/v1/report.proto), without a transport.
+///
+/// The body of a profile that many agents report is asked of one of them; if it does not deliver in
+/// time, of the next. A second stream of the same host takes the place of the first. Loop thread.
+class AgentSessions {
+public:
+    AgentSessions(Registry& registry, SessionSink& sink) : registry_(registry), sink_(sink) {}
+
+    void open(SessionId session, Peer peer, SteadyTime now);
+    void receive(SessionId session, const v1::AgentMessage& message, SteadyTime now);
+    /// The peer is away. Unknown sessions are passed over.
+    void close(SessionId session, SteadyTime now);
+    /// Ends all, as when the aggregator stops.
+    void end_all(const Error& why);
+    /// Asks again for profiles that did not come; ends streams that never said hello.
+    void tick(SteadyTime now);
+
+    [[nodiscard]] std::size_t size() const noexcept { return sessions_.size(); }
+    [[nodiscard]] const ReportCounters& counters() const noexcept { return counters_; }
+
+private:
+    struct Session {
+        Peer peer;
+        SteadyTime opened{};
+        std::string node;                       ///< empty: no hello yet
+        std::optional<std::uint64_t> sequence;  ///< of the last message; nothing: full report due
+        bool full_asked = false;
+        std::string waits_for;  ///< digest of a profile whose body is on the way
+    };
+    struct Wanted {
+        SessionId asked = 0;
+        SteadyTime asked_at{};
+        std::set<SessionId> waiting;
+    };
+
+    [[nodiscard]] Status hello(SessionId id, Session& session, const v1::Hello& hello,
+                               SteadyTime now);
+    [[nodiscard]] Status full(SessionId id, Session& session, const v1::FullReport& report,
+                              SteadyTime now);
+    [[nodiscard]] Status delta(SessionId id, Session& session, const v1::Delta& delta,
+                               SteadyTime now);
+    [[nodiscard]] Status heartbeat(SessionId id, Session& session, const v1::Heartbeat& beat);
+    [[nodiscard]] Status body(SessionId id, Session& session, const v1::ProfileBody& body);
+    [[nodiscard]] Status dispatch(SessionId id, Session& session, const v1::AgentMessage& message,
+                                  SteadyTime now);
+    [[nodiscard]] Status host(SessionId id, Session& session, const v1::FullReport& report,
+                              SteadyTime now);
+    void ask_full(SessionId id, Session& session);
+    void want(SessionId id, Session& session, const std::string& digest, SteadyTime now);
+    void ask_profile(const std::string& digest, Wanted& wanted, SteadyTime now);
+    void stop_waiting(SessionId id, Session& session, SteadyTime now);
+    void end(SessionId id, const Error& why, SteadyTime now);
+
+    Registry& registry_;
+    SessionSink& sink_;
+    std::unordered_map<SessionId, Session> sessions_;
+    std::unordered_map<std::string, SessionId> by_node_;
+    std::map<std::string, Wanted> wanted_;  ///< by digest
+    ReportCounters counters_;
+};
+
+}  // namespace scout::aggregator

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "aggregator/aggregator.h"
+
+#include <utility>
+
+#include <boost/asio/steady_timer.hpp>
+#include <spdlog/spdlog.h>
+
+#include "aggregator/document_nodes.h"
+#include "aggregator/fleet_service.h"
+#include "aggregator/grpc_server.h"
+#include "aggregator/reports_service.h"
+#include "aggregator/snapshot_keeper.h"
+#include "base/logging.h"
+#include "daemon/process_metrics.h"
+#include "documents/cpu_map_files.h"
+
+namespace scout::aggregator {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto map_limit = 20s;
+constexpr auto documents_limit = 60s;
+constexpr auto shutdown_limit = 2s;
+constexpr auto pool_limit = 1s;
+constexpr auto tick_interval = 1s;
+
+}  // namespace
+
+Aggregator::Aggregator(asio::io_context& loop, Config config, const Clock& clock)
+    : loop_(loop), config_(std::move(config)), clock_(clock), scope_(loop.get_executor()) {}
+
+Aggregator::~Aggregator() = default;
+
+Task<Status> Aggregator::start() {
+    health_.set("start", "not started yet");
+    auto loaded = co_await load_fleet();
+    if (!loaded) {
+        co_return loaded;
+    }
+    if (auto serving = serve_http(); !serving) {
+        co_return serving;
+    }
+    if (auto serving = serve_grpc(); !serving) {
+        co_return serving;
+    }
+    scope_.spawn("tick", [this] { return tick(); });
+    if (snapshots_ != nullptr) {
+        scope_.spawn("snapshots", [this] { return snapshots_->keep(); });
+    }
+    health_.set("start", "");
+    spdlog::info("serving grpc={} query_socket={} http={} nodes={}", grpc_endpoint().target(),
+                 log_value(config_.query_socket.string()), http_->address(),
+                 fleet_->registry().nodes().size());
+    co_return Status{};
+}
+
+Task<Status> Aggregator::load_fleet() {
+    std::vector<std::filesystem::path> folders;
+    if (!config_.cpu_map.empty()) {
+        folders.push_back(config_.cpu_map);
+    }
+    folders.emplace_back(documents::installed_cpu_map);
+    auto read_map = [tried = std::move(folders)] { return documents::load_first_cpu_map(tried); };
+    auto map = co_await offload(pool_, map_limit, std::move(read_map));
+    if (!map && !config_.cpu_map.empty()) {
+        co_return fail(std::move(map.error()).within("cpu-map"));
+    }
+    std::optional<migration::CpuMap> known;
+    if (map) {
+        known = std::move(*map);
+    } else {
+        spdlog::warn(
+            "no cpu_map: models can be compared only where documents are expanded "
+            "reason={}",
+            log_value(map.error().message));
+    }
+    RegistryOptions options;
+    options.stale_after = config_.stale_after;
+    options.gone_after = config_.gone_after;
+    options.forget_after = config_.forget_after;
+    fleet_ = std::make_unique<Fleet>(options, config_.machine_type, std::move(known), clock_);
+    for (const auto& path : config_.documents) {
+        co_await load_documents(path, "file");
+    }
+    if (!config_.sample_documents.empty()) {
+        co_await load_documents(config_.sample_documents.string(), "sample");
+    }
+    if (const auto path = config_.snapshot_path()) {
+        snapshots_ =
+            std::make_unique<SnapshotKeeper>(*path, config_.snapshot_every, *fleet_, pool_);
+        co_await snapshots_->load();
+    }
+    co_return Status{};
+}
+
+/// What cannot be read is told, and the rest goes on.
+Task<> Aggregator::load_documents(std::string path, std::string source) {
+    auto read = [path] { return read_document_nodes(path); };
+    const auto nodes = co_await offload(pool_, documents_limit, std::move(read));
+    if (!nodes) {
+        spdlog::error("documents are left out path={} reason={}", log_value(path),
+                      log_value(nodes.error().message));
+        co_return;
+    }
+    std::size_t unusable = 0;
+    for (const auto& node : *nodes) {
+        if (!node.error.empty()) {
+            ++unusable;
+            spdlog::warn("document cannot be used path={} reason={}", log_value(node.path),
+                         log_value(node.error));
+        }
+        auto added = add_document_node(node, source, clock_.steady(), fleet_->registry());
+        if (!added) {
+            spdlog::error("document is left out reason={}", log_value(added.error().message));
+        }
+    }
+    spdlog::info("documents read path={} nodes={} unusable={}", log_value(path), nodes->size(),
+                 unusable);
+}
+
+Status Aggregator::serve_grpc() {
+    reports_ = std::make_unique<ReportsService>(loop_.get_executor(), *fleet_);
+    questions_ = std::make_unique<FleetService>(loop_.get_executor(), *fleet_);
+    const auto endpoint = wire::parse_endpoint(config_.listen_grpc);
+    if (!endpoint) {
+        return fail(endpoint.error());
+    }
+    auto server =
+        GrpcServer::start(*endpoint, config_.security(), {reports_.get(), questions_.get()});
+    if (!server) {
+        return fail(std::move(server.error()).within("listen-grpc"));
+    }
+    servers_.push_back(std::move(*server));
+    if (config_.query_socket.empty()) {
+        return {};
+    }
+    wire::Endpoint socket;
+    socket.unix_path = config_.query_socket.string();
+    // Who may ask need not be one who may report.
+    auto questions = GrpcServer::start(socket, {}, {questions_.get()});
+    if (!questions) {
+        return fail(std::move(questions.error()).within("query-socket"));
+    }
+    servers_.push_back(std::move(*questions));
+    return {};
+}
+
+Status Aggregator::serve_http() {
+    auto http = daemon::HttpServer::listen(loop_.get_executor(), config_.listen_http);
+    if (!http) {
+        return fail(std::move(http.error()).within("listen-http"));
+    }
+    http_ = std::move(*http);
+    daemon::serve_health(*http_, health_,
+                         {std::make_shared<daemon::ProcessMetrics>(clock_.wall()),
+                          std::make_shared<FleetMetrics>([this] { return facts(); })});
+    http_->start();
+    return {};
+}
+
+Task<> Aggregator::tick() {
+    asio::steady_timer timer(co_await asio::this_coro::executor);
+    for (;;) {
+        timer.expires_after(tick_interval);
+        const auto [error] = co_await timer.async_wait(as_result);
+        if (error) {
+            co_return;
+        }
+        fleet_->registry().tick(clock_.steady());
+        reports_->tick();
+    }
+}
+
+Task<> Aggregator::stop() {
+    health_.set("start", "stopping");
+    if (reports_ != nullptr) {
+        reports_->stop();
+        questions_->stop();
+    }
+    for (auto& server : servers_) {
+        auto shut = [&server = *server]() -> Status {
+            server.shut_down(shutdown_limit);
+            return {};
+        };
+        // The calls that it waits for end on this loop. It cannot outlast its own limit by much.
+        const auto done = co_await offload(pool_, shutdown_limit + 1s, std::move(shut));
+        if (!done) {
+            spdlog::warn("gRPC did not stop in time reason={}", log_value(done.error().message));
+        }
+    }
+    co_await scope_.close();
+    if (snapshots_ != nullptr && reports_ != nullptr) {
+        co_await snapshots_->write();
+    }
+    if (http_ != nullptr) {
+        co_await http_->stop();
+    }
+    if (!pool_.stop(pool_limit)) {
+        spdlog::warn("a blocking call is still running and is left behind");
+    }
+}
+
+wire::Endpoint Aggregator::grpc_endpoint() const {
+    return servers_.empty() ? wire::Endpoint{} : servers_.front()->endpoint();
+}
+
+std::uint16_t Aggregator::http_port() const {
+    return http_ == nullptr ? std::uint16_t{0} : http_->port();
+}
+
+MetricFacts Aggregator::facts() const {
+    auto facts = facts_of(*fleet_);
+    if (reports_ != nullptr) {
+        facts.agent_streams = reports_->sessions().size();
+        facts.reports = reports_->sessions().counters();
+        facts.watchers = questions_->watchers();
+        facts.watchers_too_slow = questions_->too_slow();
+    }
+    if (snapshots_ != nullptr) {
+        facts.snapshots = snapshots_->counters();
+    }
+    return facts;
+}
+
+}  // namespace scout::aggregator

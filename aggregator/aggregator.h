@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+
+#include "aggregator/config.h"
+#include "aggregator/fleet.h"
+#include "aggregator/metrics.h"
+#include "base/clock.h"
+#include "base/offload.h"
+#include "base/task_scope.h"
+#include "daemon/health.h"
+#include "daemon/http_server.h"
+#include "daemon/run.h"
+#include "wire/endpoint.h"
+
+namespace scout::aggregator {
+
+class FleetService;
+class GrpcServer;
+class ReportsService;
+class SnapshotKeeper;
+
+/// The standalone aggregator: everything built in start(), ended in stop(). Loop thread; clock and
+/// loop outlive it.
+class Aggregator final : public daemon::Service {
+public:
+    Aggregator(asio::io_context& loop, Config config, const Clock& clock);
+    ~Aggregator() override;
+    Aggregator(const Aggregator&) = delete;
+    Aggregator& operator=(const Aggregator&) = delete;
+    Aggregator(Aggregator&&) = delete;
+    Aggregator& operator=(Aggregator&&) = delete;
+
+    [[nodiscard]] Task<Status> start() override;
+    [[nodiscard]] Task<> stop() override;
+
+    /// Where agents and users find it, with the ports that were bound; after start().
+    [[nodiscard]] wire::Endpoint grpc_endpoint() const;
+    [[nodiscard]] std::uint16_t http_port() const;
+
+private:
+    [[nodiscard]] Task<Status> load_fleet();
+    [[nodiscard]] Task<> load_documents(std::string path, std::string source);
+    [[nodiscard]] Status serve_grpc();
+    [[nodiscard]] Status serve_http();
+    [[nodiscard]] Task<> tick();
+    [[nodiscard]] MetricFacts facts() const;
+
+    asio::io_context& loop_;
+    Config config_;
+    const Clock& clock_;
+    BlockingPool pool_{2};
+    TaskScope scope_;
+    daemon::Health health_;
+    std::unique_ptr<Fleet> fleet_;
+    std::unique_ptr<SnapshotKeeper> snapshots_;
+    std::unique_ptr<ReportsService> reports_;
+    std::unique_ptr<FleetService> questions_;
+    std::vector<std::unique_ptr<GrpcServer>> servers_;
+    std::unique_ptr<daemon::HttpServer> http_;
+};
+
+}  // namespace scout::aggregator

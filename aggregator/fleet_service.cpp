@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "aggregator/fleet_service.h"
+
+#include <atomic>
+#include <utility>
+#include <vector>
+
+#include <boost/asio/post.hpp>
+
+#include "aggregator/watch_feed.h"
+#include "wire/status.h"
+
+namespace scout::aggregator {
+namespace {
+
+constexpr std::size_t watchers_limit = 64;
+
+/// Answers on the loop. `ask: () -> Result<Response>`; a call that its client gave up is answered
+/// all the same, which gRPC throws away.
+template <class Response, class Ask>
+grpc::ServerUnaryReactor* answer(boost::asio::any_io_executor& loop,
+                                 grpc::CallbackServerContext* context, Response* response,
+                                 Ask ask) {
+    auto* reactor = context->DefaultReactor();
+    boost::asio::post(loop, [reactor, response, ask = std::move(ask)] {
+        Result<Response> answered = ask();
+        if (answered) {
+            *response = std::move(*answered);
+            reactor->Finish(grpc::Status::OK);
+        } else {
+            reactor->Finish(wire::to_grpc(answered.error()));
+        }
+    });
+    return reactor;
+}
+
+}  // namespace
+
+/// One watcher. As with ReportStream: On… on gRPC's threads, the rest on the loop until finish().
+class WatchStream final : public grpc::ServerWriteReactor<v1::FleetEvent> {
+public:
+    WatchStream(FleetService& service, boost::asio::any_io_executor loop, std::string node)
+        : service_(service), loop_(std::move(loop)), id_(next_id()), feed_(std::move(node)) {}
+
+    void OnWriteDone(bool good) override {
+        boost::asio::post(loop_,
+                          [service = &service_, id = id_, good] { service->written(id, good); });
+    }
+    void OnCancel() override {
+        boost::asio::post(loop_, [service = &service_, id = id_] { service->cancelled(id); });
+    }
+    void OnDone() override { delete this; }
+
+    [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
+    [[nodiscard]] WatchFeed& feed() noexcept { return feed_; }
+    [[nodiscard]] bool writing() const noexcept { return writing_; }
+    [[nodiscard]] bool woken() const noexcept { return woken_; }
+    void set_woken(bool woken) noexcept { woken_ = woken; }
+    void write(v1::FleetEvent event) {
+        event_ = std::move(event);
+        writing_ = true;
+        StartWrite(&event_);
+    }
+    void wrote() { writing_ = false; }
+    void finish(const grpc::Status& status) { Finish(status); }
+
+private:
+    static std::uint64_t next_id() {
+        static std::atomic<std::uint64_t> last{0};
+        return ++last;
+    }
+
+    FleetService& service_;
+    boost::asio::any_io_executor loop_;
+    std::uint64_t id_;
+    WatchFeed feed_;
+    v1::FleetEvent event_;
+    bool writing_ = false;
+    bool woken_ = false;  ///< pump() is on its way
+};
+
+FleetService::FleetService(boost::asio::any_io_executor loop, Fleet& fleet)
+    : loop_(std::move(loop)), fleet_(fleet) {
+    fleet_.registry().observe([this](const Change& change) { follow(change); });
+}
+
+grpc::ServerUnaryReactor* FleetService::Nodes(grpc::CallbackServerContext* context,
+                                              const v1::NodesRequest* /*request*/,
+                                              v1::NodesResponse* response) {
+    return answer(loop_, context, response, [this]() -> Result<v1::NodesResponse> {
+        return fleet_.queries().nodes(fleet_.now());
+    });
+}
+
+grpc::ServerUnaryReactor* FleetService::Node(grpc::CallbackServerContext* context,
+                                             const v1::NodeRequest* request,
+                                             v1::NodeResponse* response) {
+    return answer(loop_, context, response,
+                  [this, request] { return fleet_.queries().node(*request, fleet_.now()); });
+}
+
+grpc::ServerUnaryReactor* FleetService::Guests(grpc::CallbackServerContext* context,
+                                               const v1::GuestsRequest* request,
+                                               v1::GuestsResponse* response) {
+    return answer(loop_, context, response,
+                  [this, request] { return fleet_.queries().guests(*request, fleet_.now()); });
+}
+
+grpc::ServerUnaryReactor* FleetService::Where(grpc::CallbackServerContext* context,
+                                              const v1::WhereRequest* request,
+                                              v1::WhereResponse* response) {
+    return answer(loop_, context, response,
+                  [this, request] { return fleet_.queries().where(*request, fleet_.now()); });
+}
+
+grpc::ServerUnaryReactor* FleetService::Matrix(grpc::CallbackServerContext* context,
+                                               const v1::MatrixRequest* /*request*/,
+                                               v1::MatrixResponse* response) {
+    return answer(loop_, context, response,
+                  [this]() -> Result<v1::MatrixResponse> { return fleet_.queries().matrix(); });
+}
+
+grpc::ServerUnaryReactor* FleetService::Baseline(grpc::CallbackServerContext* context,
+                                                 const v1::BaselineRequest* request,
+                                                 v1::BaselineResponse* response) {
+    return answer(loop_, context, response,
+                  [this, request] { return fleet_.queries().baseline(*request, fleet_.now()); });
+}
+
+grpc::ServerUnaryReactor* FleetService::UpgradeImpact(grpc::CallbackServerContext* context,
+                                                      const v1::UpgradeImpactRequest* request,
+                                                      v1::UpgradeImpactResponse* response) {
+    return answer(loop_, context, response,
+                  [this, request] { return fleet_.queries().upgrade_impact(*request); });
+}
+
+grpc::ServerWriteReactor<v1::FleetEvent>* FleetService::Watch(
+    grpc::CallbackServerContext* /*context*/, const v1::WatchRequest* request) {
+    // Owned by gRPC until OnDone().
+    auto* stream = new WatchStream(*this, loop_, request->node());
+    boost::asio::post(loop_, [this, stream] { opened(stream); });
+    return stream;
+}
+
+void FleetService::opened(WatchStream* stream) {
+    if (stopping_ || watchers_.size() >= watchers_limit) {
+        stream->finish(
+            {stopping_ ? grpc::StatusCode::UNAVAILABLE : grpc::StatusCode::RESOURCE_EXHAUSTED,
+             stopping_ ? "the aggregator is stopping" : "too many watchers"});
+        return;
+    }
+    watchers_.emplace(stream->id(), stream);
+    pump(*stream);
+}
+
+void FleetService::follow(const Change& change) {
+    std::vector<std::uint64_t> slow;
+    for (const auto& [id, stream] : watchers_) {
+        if (stream->feed().push(change, fleet_.matrix(), fleet_.now())) {
+            wake(*stream);
+        } else {
+            slow.push_back(id);
+        }
+    }
+    for (const auto id : slow) {
+        ++too_slow_;
+        finish(id, {grpc::StatusCode::RESOURCE_EXHAUSTED,
+                    "the watcher does not keep up with the changes: watch again, and read faster"});
+    }
+}
+
+/// Goes on later: the registry is in the middle of a change.
+void FleetService::wake(WatchStream& stream) {
+    if (stream.writing() || stream.woken()) {
+        return;
+    }
+    stream.set_woken(true);
+    boost::asio::post(loop_, [this, watcher = stream.id()] {
+        if (const auto found = watchers_.find(watcher); found != watchers_.end()) {
+            found->second->set_woken(false);
+            pump(*found->second);
+        }
+    });
+}
+
+void FleetService::pump(WatchStream& stream) {
+    if (stream.writing()) {
+        return;
+    }
+    if (auto event = stream.feed().next(fleet_.registry(), fleet_.matrix(), fleet_.now())) {
+        stream.write(std::move(*event));
+    }
+}
+
+void FleetService::written(std::uint64_t watcher, bool good) {
+    const auto found = watchers_.find(watcher);
+    if (found == watchers_.end()) {
+        return;
+    }
+    if (!good) {
+        cancelled(watcher);
+        return;
+    }
+    found->second->wrote();
+    pump(*found->second);
+}
+
+void FleetService::cancelled(std::uint64_t watcher) {
+    finish(watcher, grpc::Status::CANCELLED);
+}
+
+void FleetService::stop() {
+    stopping_ = true;
+    while (!watchers_.empty()) {
+        finish(watchers_.begin()->first,
+               {grpc::StatusCode::UNAVAILABLE, "the aggregator is stopping"});
+    }
+}
+
+void FleetService::finish(std::uint64_t watcher, const grpc::Status& status) {
+    const auto found = watchers_.find(watcher);
+    if (found != watchers_.end()) {
+        auto* stream = found->second;
+        watchers_.erase(found);
+        stream->finish(status);
+    }
+}
+
+}  // namespace scout::aggregator

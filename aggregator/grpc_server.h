@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "wire/endpoint.h"
+
+namespace grpc {
+class Server;
+class Service;
+}  // namespace grpc
+
+namespace scout::aggregator {
+
+/// One gRPC server on one endpoint, tuned for thousands of quiet connections. Services outlive it.
+class GrpcServer {
+public:
+    /// Binds and serves at once. A unix socket gets mode 0660. Errors are one sentence each:
+    /// Errc::unavailable if the address is in use or not ours, else what wire/ refuses.
+    [[nodiscard]] static Result<std::unique_ptr<GrpcServer>> start(
+        const wire::Endpoint& endpoint, const wire::Security& security,
+        const std::vector<grpc::Service*>& services);
+    ~GrpcServer();
+    GrpcServer(const GrpcServer&) = delete;
+    GrpcServer& operator=(const GrpcServer&) = delete;
+    GrpcServer(GrpcServer&&) = delete;
+    GrpcServer& operator=(GrpcServer&&) = delete;
+
+    /// Where it is, with the port that was bound.
+    [[nodiscard]] const wire::Endpoint& endpoint() const noexcept { return endpoint_; }
+
+    /// Ends what runs, by force after the limit. Blocks, and needs the loop to turn meanwhile: not
+    /// from the loop thread.
+    void shut_down(std::chrono::milliseconds limit);
+
+private:
+    GrpcServer(std::unique_ptr<grpc::Server> server, wire::Endpoint endpoint);
+
+    std::unique_ptr<grpc::Server> server_;
+    wire::Endpoint endpoint_;
+};
+
+}  // namespace scout::aggregator

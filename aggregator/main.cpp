@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+
+#include <boost/asio/io_context.hpp>
+#include <spdlog/spdlog.h>
+
+#include "aggregator/aggregator.h"
+#include "aggregator/config.h"
+#include "base/clock.h"
+#include "base/logging.h"
+#include "daemon/command_line.h"
+#include "daemon/run.h"
+#include "wire/grpc_logs.h"
+
+namespace scout::aggregator {
+namespace {
+
+const daemon::Program program{
+    .name = "virt-scout-aggregator",
+    .summary = "Collects what the agents report of their hosts and answers where guests can go.",
+    .examples =
+        "  virt-scout-aggregator --standalone --plaintext\n"
+        "  virt-scout-aggregator --standalone --listen-grpc 0.0.0.0:9286 \\\n"
+        "      --tls-ca ca.pem --tls-cert aggregator.pem --tls-key aggregator.key\n"
+        "  virt-scout-aggregator --config /etc/virt-scout/aggregator.yaml --check-config\n",
+    .default_config = "/etc/virt-scout/aggregator.yaml"};
+
+int run(int argc, const char* const* argv) {
+    Config config;
+    const auto list = settings(config);
+    const auto ended = daemon::configure(
+        program, daemon::arguments_of(argc, argv), list, [&config] { return validate(config); },
+        std::cout, std::cerr);
+    if (ended) {
+        return *ended;
+    }
+    if (auto logging = set_up_logging(config.log); !logging) {
+        std::cerr << program.name << ": " << logging.error().message << '\n';
+        return daemon::exit_bad_config;
+    }
+    wire::route_grpc_logs();
+    const SystemClock clock;
+    asio::io_context loop{1};
+    Aggregator aggregator(loop, std::move(config), clock);
+    return daemon::run_service(loop, aggregator, {.name = program.name});
+}
+
+}  // namespace
+}  // namespace scout::aggregator
+
+int main(int argc, char** argv) {
+    try {
+        return scout::aggregator::run(argc, argv);
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "virt-scout-aggregator: %s\n", error.what());
+        return EXIT_FAILURE;
+    }
+}

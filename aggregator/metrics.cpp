@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "aggregator/metrics.h"
+
+#include <string>
+
+#include <prometheus/metric_family.h>
+
+namespace scout::aggregator {
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+
+struct Sample {
+    std::string label;
+    std::string value;
+    std::uint64_t number;
+};
+
+MetricFamily family(const char* name, const char* help, MetricType type,
+                    const std::vector<Sample>& samples) {
+    MetricFamily out;
+    out.name = name;
+    out.help = help;
+    out.type = type;
+    for (const auto& sample : samples) {
+        ClientMetric metric;
+        if (!sample.label.empty()) {
+            metric.label.push_back({sample.label, sample.value});
+        }
+        const auto number = static_cast<double>(sample.number);
+        (type == MetricType::Counter ? metric.counter.value : metric.gauge.value) = number;
+        out.metric.push_back(std::move(metric));
+    }
+    return out;
+}
+
+MetricFamily gauge(const char* name, const char* help, std::uint64_t number) {
+    return family(name, help, MetricType::Gauge, {{"", "", number}});
+}
+
+MetricFamily counter(const char* name, const char* help, std::uint64_t number) {
+    return family(name, help, MetricType::Counter, {{"", "", number}});
+}
+
+}  // namespace
+
+MetricFacts facts_of(const Fleet& fleet) {
+    MetricFacts facts;
+    for (const auto& [name, node] : fleet.registry().nodes()) {
+        switch (node.freshness) {
+            case Freshness::fresh:
+                ++facts.fresh;
+                break;
+            case Freshness::stale:
+                ++facts.stale;
+                break;
+            case Freshness::gone:
+                ++facts.gone;
+                break;
+        }
+    }
+    facts.guests = fleet.registry().guests();
+    facts.profiles = fleet.registry().profiles();
+    facts.classes = fleet.matrix().matrix().classes();
+    return facts;
+}
+
+std::vector<MetricFamily> FleetMetrics::Collect() const {
+    const auto facts = ask_();
+    return {
+        family("virt_scout_nodes", "Nodes by how long ago they were heard of.", MetricType::Gauge,
+               {{"freshness", "fresh", facts.fresh},
+                {"freshness", "stale", facts.stale},
+                {"freshness", "gone", facts.gone}}),
+        gauge("virt_scout_guests", "Guests on all nodes.", facts.guests),
+        gauge("virt_scout_profiles", "Different CPU profiles.", facts.profiles),
+        gauge("virt_scout_matrix_classes", "Classes of equal nodes in the matrix.", facts.classes),
+        gauge("virt_scout_agent_streams", "Agents that are connected.", facts.agent_streams),
+        gauge("virt_scout_watchers", "Watch streams that are open.", facts.watchers),
+        counter("virt_scout_watchers_too_slow_total", "Watchers ended for not keeping up.",
+                facts.watchers_too_slow),
+        family("virt_scout_reports_total", "Messages of agents.", MetricType::Counter,
+               {{"kind", "full", facts.reports.full},
+                {"kind", "delta", facts.reports.deltas},
+                {"kind", "heartbeat", facts.reports.heartbeats},
+                {"kind", "profile", facts.reports.profiles}}),
+        counter("virt_scout_report_gaps_total", "Gaps in the sequence of an agent's messages.",
+                facts.reports.gaps),
+        counter("virt_scout_reports_refused_total", "Agent streams that were refused.",
+                facts.reports.refused),
+        counter("virt_scout_snapshots_written_total", "Snapshots written.",
+                facts.snapshots.written),
+        counter("virt_scout_snapshots_failed_total", "Snapshots that could not be written.",
+                facts.snapshots.failed),
+        gauge("virt_scout_snapshot_bytes", "Size of the last snapshot.", facts.snapshots.bytes),
+    };
+}
+
+}  // namespace scout::aggregator

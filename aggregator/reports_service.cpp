@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "aggregator/reports_service.h"
+
+#include <atomic>
+#include <deque>
+#include <utility>
+
+#include <boost/asio/post.hpp>
+
+#include "wire/status.h"
+
+namespace scout::aggregator {
+namespace {
+
+/// More streams than this are turned away: each costs tens of KiB.
+constexpr std::size_t streams_limit = 20'000;
+/// Answers of one stream that wait to be written. The protocol needs three at most.
+constexpr std::size_t answers_limit = 16;
+
+Peer peer_of(const grpc::CallbackServerContext& context) {
+    Peer peer;
+    const auto auth = context.auth_context();
+    if (auth == nullptr || !auth->IsPeerAuthenticated()) {
+        return peer;
+    }
+    peer.proven = true;
+    for (const char* property : {"x509_common_name", "peer_dns"}) {
+        for (const auto& value : auth->FindPropertyValues(property)) {
+            peer.names.emplace_back(value.data(), value.size());
+        }
+    }
+    return peer;
+}
+
+}  // namespace
+
+/// One stream. gRPC calls the On… members on its threads; the others are for the loop, which uses
+/// the object until it calls finish(). gRPC calls OnDone() after that, and the object is gone.
+class ReportStream final : public grpc::ServerBidiReactor<v1::AgentMessage, v1::AggregatorMessage> {
+public:
+    ReportStream(ReportsService& service, boost::asio::any_io_executor loop)
+        : service_(service), loop_(std::move(loop)), id_(next_id()) {}
+
+    void OnReadDone(bool good) override {
+        boost::asio::post(
+            loop_, [service = &service_, id = id_, good, message = std::exchange(message_, {})] {
+                service->received(id, good, message);
+            });
+    }
+    void OnWriteDone(bool good) override {
+        boost::asio::post(loop_,
+                          [service = &service_, id = id_, good] { service->written(id, good); });
+    }
+    void OnCancel() override {
+        boost::asio::post(loop_, [service = &service_, id = id_] { service->cancelled(id); });
+    }
+    void OnDone() override { delete this; }
+
+    [[nodiscard]] SessionId id() const noexcept { return id_; }
+    void read() { StartRead(&message_); }
+
+    /// False if too much waits already.
+    [[nodiscard]] bool write(const v1::AggregatorMessage& message) {
+        if (answers_.size() >= answers_limit) {
+            return false;
+        }
+        answers_.push_back(message);
+        if (answers_.size() == 1) {
+            StartWrite(&answers_.front());
+        }
+        return true;
+    }
+    void wrote() {
+        answers_.pop_front();
+        if (!answers_.empty()) {
+            StartWrite(&answers_.front());
+        }
+    }
+    void finish(const grpc::Status& status) { Finish(status); }
+
+private:
+    static SessionId next_id() {
+        static std::atomic<SessionId> last{0};
+        return ++last;
+    }
+
+    ReportsService& service_;
+    boost::asio::any_io_executor loop_;
+    SessionId id_;
+    v1::AgentMessage message_;
+    std::deque<v1::AggregatorMessage> answers_;  ///< the first one is being written
+};
+
+ReportsService::ReportsService(boost::asio::any_io_executor loop, Fleet& fleet)
+    : loop_(std::move(loop)), fleet_(fleet), sessions_(fleet.registry(), *this) {}
+
+grpc::ServerBidiReactor<v1::AgentMessage, v1::AggregatorMessage>* ReportsService::Report(
+    grpc::CallbackServerContext* context) {
+    // Owned by gRPC until OnDone().
+    auto* stream = new ReportStream(*this, loop_);
+    boost::asio::post(loop_, [this, stream, peer = peer_of(*context)] { opened(stream, peer); });
+    return stream;
+}
+
+void ReportsService::send(SessionId session, const v1::AggregatorMessage& message) {
+    auto* stream = find(session);
+    if (stream != nullptr && !stream->write(message)) {
+        // Not from within the conversation, which called us.
+        boost::asio::post(loop_, [this, session] { cancelled(session); });
+    }
+}
+
+void ReportsService::end(SessionId session, const Error& why) {
+    if (auto* stream = find(session)) {
+        streams_.erase(session);
+        stream->finish(wire::to_grpc(why));
+    }
+}
+
+void ReportsService::opened(ReportStream* stream, Peer peer) {
+    if (stopping_ || streams_.size() >= streams_limit) {
+        stream->finish(
+            {stopping_ ? grpc::StatusCode::UNAVAILABLE : grpc::StatusCode::RESOURCE_EXHAUSTED,
+             stopping_ ? "the aggregator is stopping" : "too many agent streams"});
+        return;
+    }
+    streams_.emplace(stream->id(), stream);
+    sessions_.open(stream->id(), std::move(peer), fleet_.now());
+    stream->read();
+}
+
+void ReportsService::received(SessionId session, bool good, const v1::AgentMessage& message) {
+    if (!good) {
+        cancelled(session);
+        return;
+    }
+    sessions_.receive(session, message, fleet_.now());
+    if (auto* stream = find(session)) {
+        stream->read();
+    }
+}
+
+void ReportsService::written(SessionId session, bool good) {
+    auto* stream = find(session);
+    if (stream == nullptr) {
+        return;
+    }
+    if (good) {
+        stream->wrote();
+    } else {
+        cancelled(session);
+    }
+}
+
+/// The agent closed its side, went away, or does not read.
+void ReportsService::cancelled(SessionId session) {
+    if (auto* stream = find(session)) {
+        sessions_.close(session, fleet_.now());
+        streams_.erase(session);
+        stream->finish(grpc::Status::OK);
+    }
+}
+
+void ReportsService::stop() {
+    stopping_ = true;
+    sessions_.end_all({Errc::unavailable, "the aggregator is stopping"});
+}
+
+ReportStream* ReportsService::find(SessionId session) const {
+    const auto found = streams_.find(session);
+    return found == streams_.end() ? nullptr : found->second;
+}
+
+}  // namespace scout::aggregator

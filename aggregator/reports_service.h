@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include "aggregator/agent_sessions.h"
+#include "aggregator/fleet.h"
+#include "virt_scout/v1/report.grpc.pb.h"
+
+namespace scout::aggregator {
+
+class ReportStream;
+
+/// The gRPC shell of AgentSessions: each stream has an object of its own whose callbacks, on gRPC's
+/// threads, only post to the loop. The next message of a stream is read when the last one has been
+/// taken, so that an agent cannot fill our memory. Must outlive the server's shutdown.
+class ReportsService final : public v1::Reports::CallbackService, public SessionSink {
+public:
+    ReportsService(boost::asio::any_io_executor loop, Fleet& fleet);
+
+    grpc::ServerBidiReactor<v1::AgentMessage, v1::AggregatorMessage>* Report(
+        grpc::CallbackServerContext* context) override;
+
+    // Loop thread from here on.
+    void send(SessionId session, const v1::AggregatorMessage& message) override;
+    void end(SessionId session, const Error& why) override;
+
+    void opened(ReportStream* stream, Peer peer);
+    void received(SessionId session, bool good, const v1::AgentMessage& message);
+    void written(SessionId session, bool good);
+    void cancelled(SessionId session);
+
+    void tick() { sessions_.tick(fleet_.now()); }
+    /// Ends all streams and takes no more: the aggregator stops.
+    void stop();
+    [[nodiscard]] const AgentSessions& sessions() const noexcept { return sessions_; }
+
+private:
+    [[nodiscard]] ReportStream* find(SessionId session) const;
+
+    boost::asio::any_io_executor loop_;
+    Fleet& fleet_;
+    AgentSessions sessions_;
+    std::unordered_map<SessionId, ReportStream*> streams_;  ///< those that were not finished
+    bool stopping_ = false;
+};
+
+}  // namespace scout::aggregator
