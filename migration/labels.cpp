@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "migration/labels.h"
 
+#include <algorithm>
 #include <array>
 
 #include "migration/cpu_truth.h"
@@ -8,25 +9,15 @@
 namespace scout::migration {
 namespace {
 
-/// KubeVirt's built-in list of models that it does not offer (dossier §5.2); each also as "-v1".
+/// Each of them also as "-v1".
 constexpr std::array<std::string_view, 17> built_in_obsolete{
     "486",    "pentium",  "pentium2", "pentium3",   "pentiumpro", "coreduo",
     "n270",   "core2duo", "Conroe",   "athlon",     "phenom",     "qemu64",
     "qemu32", "kvm64",    "kvm32",    "Opteron_G1", "Opteron_G2"};
 
 bool is_obsolete(std::string_view model, const LabelOptions& options) {
-    if (options.obsolete_models != nullptr) {
-        return options.obsolete_models->contains(model);
-    }
-    if (model.ends_with("-v1")) {
-        model.remove_suffix(3);
-    }
-    for (const auto name : built_in_obsolete) {
-        if (name == model) {
-            return true;
-        }
-    }
-    return false;
+    return options.obsolete_models != nullptr ? options.obsolete_models->contains(model)
+                                              : is_built_in_obsolete(model);
 }
 
 void set(Labels& labels, std::string_view prefix, std::string_view name,
@@ -87,6 +78,14 @@ void add_host_model(Labels& labels, const Profile& profile, const LabelOptions& 
 }
 
 }  // namespace
+
+bool is_built_in_obsolete(std::string_view model) {
+    if (model.ends_with("-v1")) {
+        model.remove_suffix(3);
+    }
+    return std::find(built_in_obsolete.begin(), built_in_obsolete.end(), model) !=
+           built_in_obsolete.end();
+}
 
 Labels labeller_labels(const Profile& profile, const HostFacts& facts, const CpuMap* map,
                        const LabelOptions& options) {

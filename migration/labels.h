@@ -45,6 +45,9 @@ struct LabelOptions {
 [[nodiscard]] Labels labeller_labels(const Profile& profile, const HostFacts& facts,
                                      const CpuMap* map, const LabelOptions& options = {});
 
+/// KubeVirt's built-in list of models that it does not offer (dossier §5.2).
+[[nodiscard]] bool is_built_in_obsolete(std::string_view model);
+
 /// labeller_labels() and what every node that takes VMs carries besides: `kubernetes.io/arch` and
 /// `kubevirt.io/schedulable`. For hosts and documents outside a cluster; a bare `<cpu>` is x86.
 [[nodiscard]] Labels standalone_labels(const Profile& profile, const HostFacts& facts,

@@ -109,6 +109,23 @@ void check_node(const StockGuest& guest, Gate& gate) {
     }
 }
 
+std::string model_kind(std::string_view kind, const std::string& model) {
+    return std::string{kind} +
+           (is_built_in_obsolete(model) ? " (obsolete by KubeVirt's built-in list)" : "");
+}
+
+void check_models(const StockGuest& guest, Gate& gate) {
+    const auto& target = gate.target();
+    if (!guest.host_model.empty()) {
+        gate.require(ReasonCode::model, label::known_model, {guest.host_model}, target.known_models,
+                     model_kind("known model", guest.host_model));
+    }
+    if (!guest.named_model.empty()) {
+        gate.require(ReasonCode::model, label::cpu_model, {guest.named_model}, target.usable_models,
+                     model_kind("usable model", guest.named_model));
+    }
+}
+
 /// KubeVirt asks for one vendor label of the source; of several it takes any (dossier §5.2: stale
 /// ones may remain), so the answer is certain only if all lead to the same.
 void check_vendor(const StockGuest& guest, Gate& gate) {
@@ -216,14 +233,7 @@ StockAnswer pass_gate(const StockGuest& guest, const StockNode& target) {
     check_node(guest, gate);
     check_tsc(guest, gate);
     check_vendor(guest, gate);
-    if (!guest.host_model.empty()) {
-        gate.require(ReasonCode::model, label::known_model, {guest.host_model}, target.known_models,
-                     "known model");
-    }
-    if (!guest.named_model.empty()) {
-        gate.require(ReasonCode::model, label::cpu_model, {guest.named_model}, target.usable_models,
-                     "usable model");
-    }
+    check_models(guest, gate);
     if (!guest.machine_type.empty()) {
         gate.require(ReasonCode::machine_type, label::machine_type, {guest.machine_type},
                      target.machine_types, "machine type");
