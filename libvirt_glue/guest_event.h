@@ -31,9 +31,10 @@ struct GuestState {
     FoundBy found_by = FoundBy::resync;
     bool persistent = true;        ///< libvirt keeps its definition when it stops
     std::uint64_t memory_kib = 0;  ///< KiB, from its document
-    /// From the live document; none: not running, or the document could not be used.
+    /// From the live document; of a guest that is shut off: as it is defined, host-model not yet
+    /// resolved. None: not read yet, or the document can't be used.
     std::optional<migration::GuestCpu> cpu;
-    std::string cpu_error;  ///< why a running guest has no `cpu`
+    std::string cpu_error;  ///< why there is no `cpu`; empty also while not read yet
 
     friend bool operator==(const GuestState&, const GuestState&) = default;
 };

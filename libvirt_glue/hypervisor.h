@@ -63,7 +63,7 @@ enum class Reach : std::uint8_t {
 struct Connection {
     Reach reach = Reach::connecting;
     WallTime since{};            ///< of this reach
-    std::string reason;          ///< last error while not connected
+    std::string reason;          ///< last error; empty once connected and read
     std::uint64_t attempts = 0;  ///< failed in a row
 
     friend bool operator==(const Connection&, const Connection&) = default;

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+#include "base/result.h"
+
+namespace scout::libvirt_glue {
+
+/// The one map from libvirt's virErrorNumber. Numbers that are not listed are Errc::internal.
+[[nodiscard]] Errc errc_for(int number) noexcept;
+
+/// What libvirt said last on this thread, with the step in front. Call it on the thread of the
+/// failed call, right after it: libvirt keeps one error for each thread.
+[[nodiscard]] Error last_error(std::string_view step);
+
+/// The number of that error (virErrorNumber); 0 if there is none.
+[[nodiscard]] int last_error_number() noexcept;
+
+/// Initialises the library and stops it from printing errors itself. Any thread, any number of
+/// times.
+[[nodiscard]] Status prepare_library();
+
+}  // namespace scout::libvirt_glue
