@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/terminal.h"
+
+int main(int argc, char** argv) {
+    return scout::cli::run_on_terminal(argc, argv, scout::cli::open_fleet);
+}

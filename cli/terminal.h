@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "base/result.h"
+#include "cli/fleet.h"
+
+namespace scout::cli {
+
+using OpenFleet = std::function<Result<std::unique_ptr<Fleet>>(const Settings&)>;
+
+/// The whole of main(): runs the command line on this process's stdout and stderr. Answers the exit
+/// code, also for what is thrown.
+[[nodiscard]] int run_on_terminal(int argc, char** argv, OpenFleet open_fleet);
+
+/// Becomes `scoutctl-fleet`, which stands beside this program (or in ../libexec/virt-scout), with
+/// the same arguments: loading gRPC takes several times as long as comparing two documents, so only
+/// the commands that speak to an aggregator pay for it. Comes back with an error only.
+[[nodiscard]] Result<std::unique_ptr<Fleet>> hand_over(char** argv);
+
+}  // namespace scout::cli
