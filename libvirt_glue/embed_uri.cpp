@@ -16,8 +16,7 @@ constexpr std::string_view root_key = "root=";
 constexpr std::string_view settings =
     "# QEMU is only asked what it can do; no guest runs here.\n"
     "user = \"+0\"\n"
-    "group = \"+0\"\n"
-    "security_driver = \"none\"\n";
+    "group = \"+0\"\n";
 
 std::string_view query_of(std::string_view uri) {
     const auto mark = uri.find('?');
