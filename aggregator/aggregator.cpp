@@ -50,6 +50,7 @@ Task<Status> Aggregator::start() {
         scope_.spawn("snapshots", [this] { return snapshots_->keep(); });
     }
     health_.set("start", "");
+    serving_ = true;
     spdlog::info("serving grpc={} query_socket={} http={} nodes={}", grpc_endpoint().target(),
                  log_value(config_.query_socket.string()), http_->address(),
                  fleet_->registry().nodes().size());
@@ -191,7 +192,8 @@ Task<> Aggregator::stop() {
         }
     }
     co_await scope_.close();
-    if (snapshots_ != nullptr && reports_ != nullptr) {
+    // One that could not start must not overwrite what the one that runs has written.
+    if (snapshots_ != nullptr && serving_) {
         co_await snapshots_->write();
     }
     if (http_ != nullptr) {

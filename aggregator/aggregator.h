@@ -60,6 +60,7 @@ private:
     BlockingPool pool_{2};
     TaskScope scope_;
     daemon::Health health_;
+    bool serving_ = false;  ///< start() has succeeded
     std::unique_ptr<Fleet> fleet_;
     std::unique_ptr<SnapshotKeeper> snapshots_;
     std::unique_ptr<ReportsService> reports_;

@@ -7,7 +7,7 @@
 
 #include <boost/asio/post.hpp>
 
-#include "aggregator/watch_feed.h"
+#include "aggregator/event_stream.h"
 #include "wire/status.h"
 
 namespace scout::aggregator {
@@ -52,7 +52,7 @@ public:
     void OnDone() override { delete this; }
 
     [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
-    [[nodiscard]] WatchFeed& feed() noexcept { return feed_; }
+    [[nodiscard]] EventStream& feed() noexcept { return feed_; }
     [[nodiscard]] bool writing() const noexcept { return writing_; }
     [[nodiscard]] bool woken() const noexcept { return woken_; }
     void set_woken(bool woken) noexcept { woken_ = woken; }
@@ -73,7 +73,7 @@ private:
     FleetService& service_;
     boost::asio::any_io_executor loop_;
     std::uint64_t id_;
-    WatchFeed feed_;
+    EventStream feed_;
     v1::FleetEvent event_;
     bool writing_ = false;
     bool woken_ = false;  ///< pump() is on its way

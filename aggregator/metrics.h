@@ -7,7 +7,7 @@
 
 #include <prometheus/collectable.h>
 
-#include "aggregator/agent_sessions.h"
+#include "aggregator/agent_streams.h"
 #include "aggregator/fleet.h"
 #include "aggregator/snapshot_keeper.h"
 

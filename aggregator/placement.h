@@ -11,7 +11,10 @@
 #include "migration/comparison.h"
 #include "migration/guest.h"
 #include "migration/stock_gate.h"
-#include "virt_scout/v1/fleet.pb.h"
+
+namespace virt_scout::v1 {
+class Subject;
+}
 
 /// The parts of `where`: whose CPU is asked about, and what each node answers. Loop thread.
 namespace scout::aggregator {

@@ -8,7 +8,21 @@
 #include "aggregator/registry.h"
 #include "base/clock.h"
 #include "base/result.h"
-#include "virt_scout/v1/fleet.pb.h"
+
+namespace virt_scout::v1 {
+class BaselineRequest;
+class BaselineResponse;
+class GuestsRequest;
+class GuestsResponse;
+class MatrixResponse;
+class NodeRequest;
+class NodeResponse;
+class NodesResponse;
+class UpgradeImpactRequest;
+class UpgradeImpactResponse;
+class WhereRequest;
+class WhereResponse;
+}  // namespace virt_scout::v1
 
 namespace scout::aggregator {
 

@@ -6,7 +6,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 
-#include "aggregator/agent_sessions.h"
+#include "aggregator/agent_streams.h"
 #include "aggregator/fleet.h"
 #include "virt_scout/v1/report.grpc.pb.h"
 
@@ -14,7 +14,7 @@ namespace scout::aggregator {
 
 class ReportStream;
 
-/// The gRPC shell of AgentSessions: each stream has an object of its own whose callbacks, on gRPC's
+/// The gRPC shell of AgentStreams: each stream has an object of its own whose callbacks, on gRPC's
 /// threads, only post to the loop. The next message of a stream is read when the last one has been
 /// taken, so that an agent cannot fill our memory. Must outlive the server's shutdown.
 class ReportsService final : public v1::Reports::CallbackService, public SessionSink {
@@ -36,14 +36,14 @@ public:
     void tick() { sessions_.tick(fleet_.now()); }
     /// Ends all streams and takes no more: the aggregator stops.
     void stop();
-    [[nodiscard]] const AgentSessions& sessions() const noexcept { return sessions_; }
+    [[nodiscard]] const AgentStreams& sessions() const noexcept { return sessions_; }
 
 private:
     [[nodiscard]] ReportStream* find(SessionId session) const;
 
     boost::asio::any_io_executor loop_;
     Fleet& fleet_;
-    AgentSessions sessions_;
+    AgentStreams sessions_;
     std::unordered_map<SessionId, ReportStream*> streams_;  ///< those that were not finished
     bool stopping_ = false;
 };

@@ -5,7 +5,7 @@
 #include <system_error>
 #include <utility>
 
-#include "aggregator/snapshot.h"
+#include "aggregator/snapshot_messages.h"
 #include "base/files.h"
 
 namespace scout::aggregator {

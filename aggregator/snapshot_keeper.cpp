@@ -7,11 +7,10 @@
 #include <boost/asio/steady_timer.hpp>
 #include <spdlog/spdlog.h>
 
-#include "aggregator/snapshot.h"
 #include "aggregator/snapshot_file.h"
+#include "aggregator/snapshot_messages.h"
 #include "base/files.h"
 #include "base/logging.h"
-#include "virt_scout/v1/snapshot.pb.h"
 
 namespace scout::aggregator {
 namespace {
@@ -40,9 +39,7 @@ Task<> SnapshotKeeper::load() {
     if (loaded->text.empty()) {
         co_return;
     }
-    auto restored = decode_snapshot(loaded->text).and_then([this](const auto& snapshot) {
-        return restore_snapshot(snapshot, fleet_.wall(), fleet_.now(), fleet_.registry());
-    });
+    auto restored = restore_snapshot(loaded->text, fleet_.wall(), fleet_.now(), fleet_.registry());
     if (!restored) {
         spdlog::error("the snapshot is damaged, starting empty file={} reason={} outcome={}",
                       log_value(path_.string()), log_value(restored.error().message),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "aggregator/watch_feed.h"
+#include "aggregator/event_stream.h"
 
 #include <utility>
 
@@ -40,7 +40,7 @@ v1::FleetEvent event_of(const Change& change, const FleetMatrix& matrix, SteadyT
 
 }  // namespace
 
-bool WatchFeed::push(const Change& change, const FleetMatrix& matrix, SteadyTime now) {
+bool EventStream::push(const Change& change, const FleetMatrix& matrix, SteadyTime now) {
     if (!concerns(change.node) || (!synced_ && change.node.name > cursor_)) {
         return true;
     }
@@ -52,8 +52,8 @@ bool WatchFeed::push(const Change& change, const FleetMatrix& matrix, SteadyTime
     return true;
 }
 
-std::optional<v1::FleetEvent> WatchFeed::next(const Registry& registry, const FleetMatrix& matrix,
-                                              SteadyTime now) {
+std::optional<v1::FleetEvent> EventStream::next(const Registry& registry, const FleetMatrix& matrix,
+                                                SteadyTime now) {
     if (queue_.empty() && !synced_) {
         take_next_node(registry, matrix, now);
     }
@@ -66,12 +66,12 @@ std::optional<v1::FleetEvent> WatchFeed::next(const Registry& registry, const Fl
     return std::move(item.event);
 }
 
-bool WatchFeed::concerns(const Node& node) const {
+bool EventStream::concerns(const Node& node) const {
     return only_.empty() || node.name == only_;
 }
 
-void WatchFeed::take_next_node(const Registry& registry, const FleetMatrix& matrix,
-                               SteadyTime now) {
+void EventStream::take_next_node(const Registry& registry, const FleetMatrix& matrix,
+                                 SteadyTime now) {
     const auto& nodes = registry.nodes();
     for (auto it = nodes.upper_bound(cursor_); it != nodes.end(); ++it) {
         cursor_ = it->first;
@@ -86,7 +86,7 @@ void WatchFeed::take_next_node(const Registry& registry, const FleetMatrix& matr
     queue_.push_back({std::move(event), false});
 }
 
-void WatchFeed::take(const Node& node, const FleetMatrix& matrix, SteadyTime now) {
+void EventStream::take(const Node& node, const FleetMatrix& matrix, SteadyTime now) {
     queue_.push_back({event_of({ChangeKind::node_added, node, nullptr}, matrix, now), false});
     for (const auto& [uuid, guest] : node.guests) {
         queue_.push_back({event_of({ChangeKind::guest_added, node, &guest}, matrix, now), false});

@@ -54,9 +54,9 @@ struct ReportCounters {
 ///
 /// The body of a profile that many agents report is asked of one of them; if it does not deliver in
 /// time, of the next. A second stream of the same host takes the place of the first. Loop thread.
-class AgentSessions {
+class AgentStreams {
 public:
-    AgentSessions(Registry& registry, SessionSink& sink) : registry_(registry), sink_(sink) {}
+    AgentStreams(Registry& registry, SessionSink& sink) : registry_(registry), sink_(sink) {}
 
     void open(SessionId session, Peer peer, SteadyTime now);
     void receive(SessionId session, const v1::AgentMessage& message, SteadyTime now);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "aggregator/agent_sessions.h"
+#include "aggregator/agent_streams.h"
 
 #include <algorithm>
 #include <utility>
@@ -56,13 +56,13 @@ Status check_certificate(const Peer& peer, const std::string& node) {
 
 }  // namespace
 
-void AgentSessions::open(SessionId session, Peer peer, SteadyTime now) {
+void AgentStreams::open(SessionId session, Peer peer, SteadyTime now) {
     auto& opened = sessions_[session];
     opened.peer = std::move(peer);
     opened.opened = now;
 }
 
-void AgentSessions::receive(SessionId session, const v1::AgentMessage& message, SteadyTime now) {
+void AgentStreams::receive(SessionId session, const v1::AgentMessage& message, SteadyTime now) {
     const auto found = sessions_.find(session);
     if (found == sessions_.end()) {
         return;
@@ -78,8 +78,8 @@ void AgentSessions::receive(SessionId session, const v1::AgentMessage& message, 
     }
 }
 
-Status AgentSessions::dispatch(SessionId id, Session& session, const v1::AgentMessage& message,
-                               SteadyTime now) {
+Status AgentStreams::dispatch(SessionId id, Session& session, const v1::AgentMessage& message,
+                              SteadyTime now) {
     if (message.kind_case() == v1::AgentMessage::kHello) {
         return hello(id, session, message.hello(), now);
     }
@@ -102,8 +102,7 @@ Status AgentSessions::dispatch(SessionId id, Session& session, const v1::AgentMe
     return {};  // a kind that a newer agent knows: nothing of ours depends on it
 }
 
-Status AgentSessions::hello(SessionId id, Session& session, const v1::Hello& hello,
-                            SteadyTime now) {
+Status AgentStreams::hello(SessionId id, Session& session, const v1::Hello& hello, SteadyTime now) {
     if (!session.node.empty()) {
         return fail(Errc::invalid, "expected one hello, found a second one");
     }
@@ -131,8 +130,8 @@ Status AgentSessions::hello(SessionId id, Session& session, const v1::Hello& hel
     return {};
 }
 
-Status AgentSessions::full(SessionId id, Session& session, const v1::FullReport& report,
-                           SteadyTime now) {
+Status AgentStreams::full(SessionId id, Session& session, const v1::FullReport& report,
+                          SteadyTime now) {
     ++counters_.full;
     auto guests = guests_from_wire(report.guests(), registry_);
     if (!guests) {
@@ -152,8 +151,8 @@ Status AgentSessions::full(SessionId id, Session& session, const v1::FullReport&
     return {};
 }
 
-Status AgentSessions::host(SessionId id, Session& session, const v1::FullReport& report,
-                           SteadyTime now) {
+Status AgentStreams::host(SessionId id, Session& session, const v1::FullReport& report,
+                          SteadyTime now) {
     auto converted = host_from_wire(report);
     if (!converted) {
         return fail(std::move(converted.error()));
@@ -172,8 +171,7 @@ Status AgentSessions::host(SessionId id, Session& session, const v1::FullReport&
     return {};
 }
 
-Status AgentSessions::delta(SessionId id, Session& session, const v1::Delta& delta,
-                            SteadyTime now) {
+Status AgentStreams::delta(SessionId id, Session& session, const v1::Delta& delta, SteadyTime now) {
     ++counters_.deltas;
     if (!session.sequence || delta.sequence() != *session.sequence + 1) {
         ask_full(id, session);
@@ -196,7 +194,7 @@ Status AgentSessions::delta(SessionId id, Session& session, const v1::Delta& del
     return {};
 }
 
-Status AgentSessions::heartbeat(SessionId id, Session& session, const v1::Heartbeat& beat) {
+Status AgentStreams::heartbeat(SessionId id, Session& session, const v1::Heartbeat& beat) {
     ++counters_.heartbeats;
     if (!session.sequence || beat.sequence() != *session.sequence) {
         ask_full(id, session);
@@ -204,7 +202,7 @@ Status AgentSessions::heartbeat(SessionId id, Session& session, const v1::Heartb
     return {};
 }
 
-Status AgentSessions::body(SessionId id, Session& session, const v1::ProfileBody& body) {
+Status AgentStreams::body(SessionId id, Session& session, const v1::ProfileBody& body) {
     const auto wanted = wanted_.find(body.digest());
     if (session.waits_for != body.digest() || wanted == wanted_.end()) {
         return {};  // came too late: another agent delivered it
@@ -225,7 +223,7 @@ Status AgentSessions::body(SessionId id, Session& session, const v1::ProfileBody
     return {};
 }
 
-void AgentSessions::ask_full(SessionId id, Session& session) {
+void AgentStreams::ask_full(SessionId id, Session& session) {
     session.sequence.reset();
     if (!session.full_asked) {
         ++counters_.gaps;
@@ -236,8 +234,7 @@ void AgentSessions::ask_full(SessionId id, Session& session) {
     }
 }
 
-void AgentSessions::want(SessionId id, Session& session, const std::string& digest,
-                         SteadyTime now) {
+void AgentStreams::want(SessionId id, Session& session, const std::string& digest, SteadyTime now) {
     session.waits_for = digest;
     auto& wanted = wanted_[digest];
     const bool first = wanted.waiting.empty();
@@ -248,7 +245,7 @@ void AgentSessions::want(SessionId id, Session& session, const std::string& dige
 }
 
 /// Asks the next one that waits, in turn.
-void AgentSessions::ask_profile(const std::string& digest, Wanted& wanted, SteadyTime now) {
+void AgentStreams::ask_profile(const std::string& digest, Wanted& wanted, SteadyTime now) {
     auto next = wanted.waiting.upper_bound(wanted.asked);
     if (next == wanted.waiting.end()) {
         next = wanted.waiting.begin();
@@ -260,7 +257,7 @@ void AgentSessions::ask_profile(const std::string& digest, Wanted& wanted, Stead
     sink_.send(wanted.asked, message);
 }
 
-void AgentSessions::stop_waiting(SessionId id, Session& session, SteadyTime now) {
+void AgentStreams::stop_waiting(SessionId id, Session& session, SteadyTime now) {
     const auto wanted = wanted_.find(session.waits_for);
     session.waits_for.clear();
     if (wanted == wanted_.end()) {
@@ -274,7 +271,7 @@ void AgentSessions::stop_waiting(SessionId id, Session& session, SteadyTime now)
     }
 }
 
-void AgentSessions::close(SessionId session, SteadyTime now) {
+void AgentStreams::close(SessionId session, SteadyTime now) {
     const auto found = sessions_.find(session);
     if (found == sessions_.end()) {
         return;
@@ -287,12 +284,12 @@ void AgentSessions::close(SessionId session, SteadyTime now) {
     sessions_.erase(found);
 }
 
-void AgentSessions::end(SessionId id, const Error& why, SteadyTime now) {
+void AgentStreams::end(SessionId id, const Error& why, SteadyTime now) {
     close(id, now);
     sink_.end(id, why);
 }
 
-void AgentSessions::end_all(const Error& why) {
+void AgentStreams::end_all(const Error& why) {
     wanted_.clear();
     by_node_.clear();
     const auto ended = std::exchange(sessions_, {});
@@ -301,7 +298,7 @@ void AgentSessions::end_all(const Error& why) {
     }
 }
 
-void AgentSessions::tick(SteadyTime now) {
+void AgentStreams::tick(SteadyTime now) {
     for (auto& [digest, wanted] : wanted_) {
         if (now - wanted.asked_at >= profile_limit) {
             ask_profile(digest, wanted, now);

@@ -33,5 +33,8 @@ inline constexpr std::size_t snapshot_limit = std::size_t{256} << 20U;
 /// Errc::invalid for content that no aggregator writes.
 [[nodiscard]] Status restore_snapshot(const virt_scout::v1::Snapshot& snapshot, WallTime wall,
                                       SteadyTime now, Registry& registry);
+/// The same from a file's text.
+[[nodiscard]] Status restore_snapshot(std::string_view text, WallTime wall, SteadyTime now,
+                                      Registry& registry);
 
 }  // namespace scout::aggregator

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "aggregator/snapshot.h"
+#include "aggregator/snapshot_messages.h"
 
 #include <algorithm>
 #include <limits>
@@ -260,6 +260,14 @@ Status restore_snapshot(const v1::Snapshot& snapshot, WallTime wall, SteadyTime 
         registry.restore(std::move(node), now);
     }
     return {};
+}
+
+Status restore_snapshot(std::string_view text, WallTime wall, SteadyTime now, Registry& registry) {
+    const auto snapshot = decode_snapshot(text);
+    if (!snapshot) {
+        return fail(snapshot.error());
+    }
+    return restore_snapshot(*snapshot, wall, now, registry);
 }
 
 }  // namespace scout::aggregator

@@ -18,12 +18,12 @@ namespace scout::aggregator {
 /// What is there is taken node by node as the watcher reads, so that a slow one holds no copy of
 /// the fleet; changes of nodes that it has not come to are left out, for it will see their outcome.
 /// Changes wait in a queue of limited length. Loop thread.
-class WatchFeed {
+class EventStream {
 public:
     static constexpr std::size_t queue_limit = 1024;
 
     /// `node` empty: all nodes.
-    explicit WatchFeed(std::string node) : only_(std::move(node)) {}
+    explicit EventStream(std::string node) : only_(std::move(node)) {}
 
     /// False if the watcher is too slow for the changes: it must be ended.
     [[nodiscard]] bool push(const Change& change, const FleetMatrix& matrix, SteadyTime now);
