@@ -5,7 +5,7 @@
 
 #include "cli/session.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): the library's own
 class App;
 }
 
