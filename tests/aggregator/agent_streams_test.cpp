@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "aggregator/agent_streams.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tests/aggregator/fleet_fixture.h"
+#include "wire/convert.h"
+
+namespace scout::aggregator {
+namespace {
+
+using namespace std::chrono_literals;
+using Kind = v1::AggregatorMessage::KindCase;
+
+class RecordingSink final : public SessionSink {
+public:
+    void send(SessionId session, const v1::AggregatorMessage& message) override {
+        sent[session].push_back(message);
+    }
+    void end(SessionId session, const Error& why) override { ended.emplace(session, why); }
+
+    std::map<SessionId, std::vector<v1::AggregatorMessage>> sent;
+    std::map<SessionId, Error> ended;
+};
+
+class AgentStreamsTest : public FleetFixture {
+protected:
+    void open(SessionId id, Peer peer = {}) { streams.open(id, std::move(peer), clock.steady()); }
+    void say(SessionId id, const v1::AgentMessage& message) {
+        streams.receive(id, message, clock.steady());
+    }
+    void hello(SessionId id, const std::string& node, const std::string& identity = "") {
+        v1::AgentMessage message;
+        message.mutable_hello()->set_node(node);
+        message.mutable_hello()->set_host_identity(identity.empty() ? "id-" + node : identity);
+        say(id, message);
+    }
+    void full(SessionId id, const migration::Profile& profile, std::uint64_t sequence = 1,
+              const std::vector<v1::Guest>& guests = {}) {
+        v1::AgentMessage message;
+        message.mutable_full()->set_sequence(sequence);
+        message.mutable_full()->set_profile_digest(migration::digest(profile));
+        for (const auto& guest : guests) {
+            *message.mutable_full()->add_guests() = guest;
+        }
+        say(id, message);
+    }
+    void body(SessionId id, const migration::Profile& profile) {
+        v1::AgentMessage message;
+        message.mutable_profile()->set_digest(migration::digest(profile));
+        *message.mutable_profile()->mutable_profile() = wire::to_wire(profile);
+        say(id, message);
+    }
+    void heartbeat(SessionId id, std::uint64_t sequence) {
+        v1::AgentMessage message;
+        message.mutable_heartbeat()->set_sequence(sequence);
+        say(id, message);
+    }
+    std::vector<Kind> kinds(SessionId id) {
+        std::vector<Kind> out;
+        for (const auto& message : sink.sent[id]) {
+            out.push_back(message.kind_case());
+        }
+        return out;
+    }
+
+    RecordingSink sink;
+    AgentStreams streams{fleet.registry(), sink};
+};
+
+TEST_F(AgentStreamsTest, HelloIsWelcomedAndUnknownProfileAskedFor) {
+    open(1);
+    hello(1, "n1");
+    full(1, small_host());
+    EXPECT_EQ(kinds(1), (std::vector{Kind::kWelcome, Kind::kWantProfile}));
+    EXPECT_EQ(node("n1").profile, nullptr);
+
+    body(1, small_host());
+
+    ASSERT_NE(node("n1").profile, nullptr);
+    EXPECT_TRUE(sink.ended.empty());
+}
+
+TEST_F(AgentStreamsTest, KnownProfileIsNotAskedForAgain) {
+    add_node("n0", small_host());
+    open(1);
+
+    hello(1, "n1");
+    full(1, small_host());
+
+    EXPECT_EQ(kinds(1), std::vector{Kind::kWelcome});
+    EXPECT_EQ(node("n1").profile, node("n0").profile);
+}
+
+TEST_F(AgentStreamsTest, BodyIsAskedOfOneAgentOnly) {
+    for (SessionId id = 1; id <= 3; ++id) {
+        open(id);
+        hello(id, "n" + std::to_string(id));
+        full(id, small_host());
+    }
+    EXPECT_EQ(kinds(1).size(), 2U);
+    EXPECT_EQ(kinds(2).size(), 1U);
+    EXPECT_EQ(kinds(3).size(), 1U);
+
+    body(1, small_host());
+
+    for (const std::string name : {"n1", "n2", "n3"}) {
+        EXPECT_NE(node(name).profile, nullptr) << name;
+    }
+}
+
+TEST_F(AgentStreamsTest, NextAgentIsAskedWhenTheFirstGoesOrStaysSilent) {
+    for (SessionId id = 1; id <= 3; ++id) {
+        open(id);
+        hello(id, "n" + std::to_string(id));
+        full(id, small_host());
+    }
+
+    streams.close(1, clock.steady());
+    EXPECT_EQ(kinds(2).back(), Kind::kWantProfile);
+    EXPECT_EQ(kinds(3).back(), Kind::kWelcome);
+    clock.advance(10s);
+    streams.tick(clock.steady());
+    EXPECT_EQ(kinds(3).back(), Kind::kWantProfile);
+
+    body(3, small_host());
+    EXPECT_NE(node("n2").profile, nullptr);
+}
+
+TEST_F(AgentStreamsTest, BodyThatIsNotWhatWasAskedForEndsTheStream) {
+    open(1);
+    hello(1, "n1");
+    full(1, small_host());
+    v1::AgentMessage message;
+    message.mutable_profile()->set_digest(migration::digest(small_host()));
+    *message.mutable_profile()->mutable_profile() = wire::to_wire(large_host());
+
+    say(1, message);
+
+    ASSERT_TRUE(sink.ended.contains(1));
+    EXPECT_EQ(sink.ended.at(1).code, Errc::invalid);
+    EXPECT_FALSE(fleet.registry().knows_profile(migration::digest(large_host())));
+}
+
+TEST_F(AgentStreamsTest, SequenceGapAsksForAFullReportOnce) {
+    add_node("n0", small_host());
+    open(1);
+    hello(1, "n1");
+    full(1, small_host(), 7);
+    v1::AgentMessage delta;
+    delta.mutable_delta()->set_sequence(8);
+    *delta.mutable_delta()->add_changed() = wire_guest("u1", "vm", small_host());
+    say(1, delta);
+    heartbeat(1, 8);
+    EXPECT_EQ(kinds(1).size(), 1U);
+    EXPECT_EQ(node("n1").guests.size(), 1U);
+
+    delta.mutable_delta()->set_sequence(10);
+    delta.mutable_delta()->clear_changed();
+    delta.mutable_delta()->add_removed("u1");
+    say(1, delta);
+    heartbeat(1, 10);
+
+    EXPECT_EQ(kinds(1), (std::vector{Kind::kWelcome, Kind::kWantFull}));
+    EXPECT_EQ(node("n1").guests.size(), 1U);
+    full(1, small_host(), 11);
+    heartbeat(1, 11);
+    EXPECT_EQ(kinds(1).size(), 2U);
+    EXPECT_TRUE(node("n1").guests.empty());
+    EXPECT_EQ(streams.counters().gaps, 1U);
+}
+
+TEST_F(AgentStreamsTest, HeartbeatsKeepANodeFresh) {
+    open(1);
+    hello(1, "n1");
+    full(1, small_host());
+    for (int i = 0; i < 10; ++i) {
+        pass(20s);
+        heartbeat(1, 1);
+    }
+    EXPECT_EQ(node("n1").freshness, Freshness::fresh);
+
+    pass(36s);
+
+    EXPECT_EQ(node("n1").freshness, Freshness::stale);
+}
+
+TEST_F(AgentStreamsTest, UnknownGuestsKeepTheLastKnownOnes) {
+    open(1);
+    hello(1, "n1");
+    full(1, small_host(), 1, {wire_guest("u1", "vm", small_host())});
+    v1::AgentMessage message;
+    message.mutable_full()->set_sequence(2);
+    message.mutable_full()->set_profile_digest(migration::digest(small_host()));
+    message.mutable_full()->set_guests_error("libvirt does not answer");
+
+    say(1, message);
+
+    EXPECT_EQ(node("n1").guests.size(), 1U);
+    EXPECT_EQ(node("n1").host.guests_error, "libvirt does not answer");
+}
+
+TEST_F(AgentStreamsTest, ReportForAnotherNodeThanTheCertificateNamesIsRefused) {
+    open(1, {.proven = true, .names = {"n1", "n1.example.org"}});
+    open(2, {.proven = true, .names = {"n1", "n1.example.org"}});
+    open(3, {.proven = true, .names = {}});
+
+    hello(1, "n2");
+    hello(2, "n1.example.org");
+    hello(3, "n3");
+
+    ASSERT_TRUE(sink.ended.contains(1));
+    EXPECT_EQ(sink.ended.at(1).code, Errc::refused);
+    EXPECT_NE(sink.ended.at(1).message.find("n2"), std::string::npos);
+    EXPECT_NE(sink.ended.at(1).message.find("n1, n1.example.org"), std::string::npos);
+    EXPECT_FALSE(sink.ended.contains(2));
+    EXPECT_TRUE(sink.ended.contains(3));
+    EXPECT_EQ(fleet.registry().find("n2"), nullptr);
+}
+
+TEST_F(AgentStreamsTest, SecondHostOfOneNameIsRefusedAndTheFirstStays) {
+    open(1);
+    hello(1, "n1", "machine-a");
+    open(2);
+
+    hello(2, "n1", "machine-b");
+
+    ASSERT_TRUE(sink.ended.contains(2));
+    EXPECT_EQ(sink.ended.at(2).code, Errc::refused);
+    EXPECT_FALSE(sink.ended.contains(1));
+    EXPECT_EQ(streams.size(), 1U);
+}
+
+TEST_F(AgentStreamsTest, NewStreamOfTheSameHostTakesOver) {
+    open(1);
+    hello(1, "n1");
+    open(2);
+
+    hello(2, "n1");
+
+    ASSERT_TRUE(sink.ended.contains(1));
+    EXPECT_EQ(sink.ended.at(1).code, Errc::unavailable);
+    full(2, small_host());
+    EXPECT_EQ(kinds(2).back(), Kind::kWantProfile);
+}
+
+TEST_F(AgentStreamsTest, WrongMessagesEndTheStreamAndNothingElse) {
+    struct Case {
+        std::string what;
+        std::function<void(v1::AgentMessage&)> make;
+    };
+    const std::vector<Case> cases{
+        {"full before hello", [](auto& m) { m.mutable_full(); }},
+        {"heartbeat before hello", [](auto& m) { m.mutable_heartbeat(); }},
+        {"nothing", [](auto&) {}},
+        {"no name", [](auto& m) { m.mutable_hello()->set_host_identity("a"); }},
+        {"odd name",
+         [](auto& m) {
+             m.mutable_hello()->set_host_identity("a");
+             m.mutable_hello()->set_node("a b\x1b[2J");
+         }},
+        {"long name",
+         [](auto& m) {
+             m.mutable_hello()->set_host_identity("a");
+             m.mutable_hello()->set_node(std::string(254, 'n'));
+         }},
+        {"no identity", [](auto& m) { m.mutable_hello()->set_node("n1"); }},
+    };
+    SessionId id = 0;
+    for (const auto& [what, make] : cases) {
+        open(++id);
+        v1::AgentMessage message;
+        make(message);
+        say(id, message);
+        ASSERT_TRUE(sink.ended.contains(id)) << what;
+        EXPECT_EQ(sink.ended.at(id).code, Errc::invalid) << what;
+    }
+    EXPECT_TRUE(fleet.registry().nodes().empty());
+    EXPECT_EQ(streams.size(), 0U);
+}
+
+TEST_F(AgentStreamsTest, OversizedReportsAreRefused) {
+    open(1);
+    hello(1, "n1");
+    v1::AgentMessage message;
+    for (int i = 0; i < 4097; ++i) {
+        message.mutable_full()->add_guests()->set_uuid(std::to_string(i));
+    }
+
+    say(1, message);
+
+    ASSERT_TRUE(sink.ended.contains(1));
+    EXPECT_EQ(sink.ended.at(1).message, "guests: expected at most 4096 entries, found 4097");
+}
+
+TEST_F(AgentStreamsTest, StreamWithoutHelloIsEndedInTime) {
+    open(1);
+    clock.advance(29s);
+    streams.tick(clock.steady());
+    EXPECT_EQ(streams.size(), 1U);
+
+    clock.advance(1s);
+    streams.tick(clock.steady());
+
+    EXPECT_EQ(streams.size(), 0U);
+    EXPECT_EQ(sink.ended.at(1).code, Errc::timed_out);
+}
+
+TEST_F(AgentStreamsTest, StoppingEndsAll) {
+    for (SessionId id = 1; id <= 3; ++id) {
+        open(id);
+    }
+    hello(1, "n1");
+    full(1, small_host());
+
+    streams.end_all({Errc::unavailable, "stopping"});
+
+    EXPECT_EQ(sink.ended.size(), 3U);
+    EXPECT_EQ(streams.size(), 0U);
+}
+
+}  // namespace
+}  // namespace scout::aggregator

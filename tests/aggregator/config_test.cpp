@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "aggregator/config.h"
+
+#include <algorithm>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace scout::aggregator {
+namespace {
+
+using namespace std::chrono_literals;
+
+Config good() {
+    Config config;
+    config.standalone = true;
+    config.plaintext = true;
+    return config;
+}
+
+bool faults_name(const Config& config, const std::string& key) {
+    const auto faults = validate(config);
+    return std::any_of(faults.begin(), faults.end(),
+                       [&key](const auto& fault) { return fault.key == key; });
+}
+
+TEST(ConfigTest, DefaultsNeedOnlyAModeAndAWord) {
+    EXPECT_TRUE(validate(good()).empty());
+    EXPECT_TRUE(faults_name(Config{}, "standalone"));
+    EXPECT_TRUE(faults_name(Config{}, "listen-grpc"));
+}
+
+TEST(ConfigTest, AllFaultsAreToldAtOnce) {
+    auto config = good();
+    config.standalone = false;
+    config.listen_grpc = "0.0.0.0:9286";
+    config.query_socket = "/" + std::string(107, 'x');
+    config.listen_http = "nowhere";
+    config.tls_ca = "ca.pem";
+    config.gone_after = 10s;
+    config.forget_after = 5s;
+
+    for (const std::string key : {"standalone", "listen-grpc", "query-socket", "listen-http",
+                                  "tls-ca", "gone-after", "forget-after"}) {
+        EXPECT_TRUE(faults_name(config, key)) << key;
+    }
+    EXPECT_EQ(validate(config).size(), 7U);
+}
+
+TEST(ConfigTest, TlsNeedsAllThreeFilesAndExcludesPlaintext) {
+    auto config = good();
+    config.tls_ca = "ca.pem";
+    config.tls_cert = "cert.pem";
+    config.tls_key = "key.pem";
+    EXPECT_TRUE(faults_name(config, "listen-grpc"));
+
+    config.plaintext = false;
+    config.listen_grpc = "0.0.0.0:9286";
+
+    EXPECT_TRUE(validate(config).empty());
+    EXPECT_EQ(config.security().tls->certificate, "cert.pem");
+}
+
+TEST(ConfigTest, FileFillsEveryKey) {
+    Config config;
+    const auto list = settings(config);
+    daemon::Origins origins;
+    const auto faults = daemon::read_config_text(R"(
+standalone: true
+listen-grpc: unix:/run/a.sock
+query-socket: ""
+listen-http: 127.0.0.1:0
+documents: [hosts, more]
+sample-documents: samples
+cpu-map: map
+machine-type: q35
+state-dir: state
+snapshot-file: ""
+snapshot-every: 1m
+stale-after: 1m
+gone-after: 1h
+forget-after: 2d
+log-level: debug
+)",
+                                                 "a.yaml", list, origins);
+
+    ASSERT_TRUE(faults.empty()) << faults.front().text;
+    EXPECT_TRUE(config.query_socket.empty());
+    EXPECT_EQ(config.documents.size(), 2U);
+    EXPECT_EQ(config.machine_type, "q35");
+    EXPECT_EQ(config.snapshot_path(), std::nullopt);
+    EXPECT_EQ(config.gone_after, 1h);
+    EXPECT_EQ(config.log.level, "debug");
+    EXPECT_TRUE(validate(config).empty());
+}
+
+TEST(ConfigTest, SnapshotLiesInTheStateFolder) {
+    EXPECT_EQ(Config{}.snapshot_path(), "/var/lib/virt-scout/aggregator.snapshot");
+}
+
+}  // namespace
+}  // namespace scout::aggregator

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "aggregator/registry.h"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/aggregator/fleet_fixture.h"
+
+namespace scout::aggregator {
+namespace {
+
+using namespace std::chrono_literals;
+
+class RegistryTest : public ::testing::Test {
+protected:
+    RegistryTest() {
+        registry.observe([this](const Change& change) {
+            static const std::vector<std::string> names{"+node",  "~node",  "-node",
+                                                        "+guest", "~guest", "-guest"};
+            told.push_back(names.at(static_cast<std::size_t>(change.kind)) + " " +
+                           change.node.name +
+                           (change.guest != nullptr ? "/" + change.guest->uuid : ""));
+        });
+    }
+
+    Status introduce(const std::string& node, const std::string& identity) {
+        return registry.introduce({.node = node, .host_identity = identity, .agent_version = "1"},
+                                  now);
+    }
+    std::vector<std::string> take_told() { return std::exchange(told, {}); }
+    void pass(std::chrono::milliseconds time) {
+        now += time;
+        registry.tick(now);
+    }
+
+    Registry registry{RegistryOptions{}};
+    SteadyTime now{1000h};
+    std::vector<std::string> told;
+};
+
+TEST_F(RegistryTest, FreshnessGoesByAge) {
+    ASSERT_TRUE(introduce("n1", "a"));
+    for (const auto& [after, expected] :
+         {std::pair{35'000ms, Freshness::fresh}, std::pair{1ms, Freshness::stale},
+          std::pair{24h - 35'002ms, Freshness::stale}, std::pair{1ms, Freshness::gone},
+          std::pair{7 * 24h - 24h - 1ms, Freshness::gone}}) {
+        pass(std::chrono::duration_cast<std::chrono::milliseconds>(after));
+        ASSERT_NE(registry.find("n1"), nullptr);
+        EXPECT_EQ(registry.find("n1")->freshness, expected)
+            << age(*registry.find("n1"), now).count();
+    }
+    EXPECT_EQ(take_told(), (std::vector<std::string>{"+node n1", "~node n1", "~node n1"}));
+
+    pass(1ms);
+
+    EXPECT_EQ(registry.find("n1"), nullptr);
+    EXPECT_EQ(take_told(), std::vector<std::string>{"-node n1"});
+}
+
+TEST_F(RegistryTest, HeardOfAgainIsFreshAtOnce) {
+    ASSERT_TRUE(introduce("n1", "a"));
+    pass(25h);
+
+    registry.touch("n1", now);
+
+    EXPECT_EQ(registry.find("n1")->freshness, Freshness::fresh);
+    EXPECT_EQ(age(*registry.find("n1"), now), 0ms);
+}
+
+TEST_F(RegistryTest, AgeIsNeverNegativeAndTimeNeverGoesBack) {
+    ASSERT_TRUE(introduce("n1", "a"));
+
+    registry.touch("n1", now - 1h);
+
+    EXPECT_EQ(age(*registry.find("n1"), now), 0ms);
+    EXPECT_EQ(age(*registry.find("n1"), now - 1h), 0ms);
+}
+
+TEST_F(RegistryTest, SameNameOfAnotherHostIsRefusedWithBothNamedWhileTheFirstLives) {
+    ASSERT_TRUE(introduce("n1", "machine-a"));
+
+    const auto second = introduce("n1", "machine-b");
+
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().code, Errc::refused);
+    EXPECT_NE(second.error().message.find("machine-a"), std::string::npos);
+    EXPECT_NE(second.error().message.find("machine-b"), std::string::npos);
+    EXPECT_EQ(registry.find("n1")->host_identity, "machine-a");
+}
+
+TEST_F(RegistryTest, NameOfAStaleHostIsTakenOverFromNothing) {
+    ASSERT_TRUE(introduce("n1", "machine-a"));
+    ASSERT_TRUE(registry.report_guests("n1", {guest_of(registry, "u1", "vm", small_host())}));
+    pass(36s);
+    take_told();
+
+    ASSERT_TRUE(introduce("n1", "machine-b"));
+
+    EXPECT_EQ(registry.find("n1")->host_identity, "machine-b");
+    EXPECT_TRUE(registry.find("n1")->guests.empty());
+    EXPECT_EQ(registry.guests(), 0U);
+    EXPECT_EQ(take_told(), (std::vector<std::string>{"-guest n1/u1", "-node n1", "+node n1"}));
+}
+
+TEST_F(RegistryTest, RestartedAgentKeepsWhatIsKnown) {
+    ASSERT_TRUE(introduce("n1", "a"));
+    ASSERT_TRUE(registry.report_guests("n1", {guest_of(registry, "u1", "vm", small_host())}));
+    pass(36s);
+
+    ASSERT_TRUE(introduce("n1", "a"));
+
+    EXPECT_EQ(registry.find("n1")->guests.size(), 1U);
+    EXPECT_EQ(registry.find("n1")->freshness, Freshness::fresh);
+}
+
+TEST_F(RegistryTest, ProfilesOfEqualNodesAreOne) {
+    const auto profile = small_host();
+    HostReport report;
+    report.profile_digest = migration::digest(profile);
+    for (const std::string name : {"n1", "n2"}) {
+        ASSERT_TRUE(introduce(name, name));
+        EXPECT_EQ(registry.report_host(name, report).value(), false);
+    }
+
+    ASSERT_TRUE(registry.deliver(report.profile_digest, profile));
+
+    EXPECT_EQ(registry.find("n1")->profile, registry.find("n2")->profile);
+    EXPECT_EQ(registry.profiles(), 1U);
+    ASSERT_TRUE(introduce("n3", "n3"));
+    EXPECT_EQ(registry.report_host("n3", report).value(), true);
+    EXPECT_NE(registry.find("n3")->profile, nullptr);
+}
+
+TEST_F(RegistryTest, ProfileThatNobodyHasIsForgotten) {
+    const auto profile = small_host();
+    const auto digest = migration::digest(profile);
+    ASSERT_TRUE(introduce("n1", "a"));
+    HostReport report;
+    report.profile_digest = digest;
+    ASSERT_TRUE(registry.report_host("n1", report));
+    ASSERT_TRUE(registry.deliver(digest, profile));
+    ASSERT_TRUE(registry.knows_profile(digest));
+
+    pass(8 * 24h);
+
+    EXPECT_FALSE(registry.knows_profile(digest));
+}
+
+TEST_F(RegistryTest, BodyWithAnotherDigestIsRefused) {
+    const auto delivered = registry.deliver(migration::digest(small_host()), large_host());
+
+    ASSERT_FALSE(delivered);
+    EXPECT_EQ(delivered.error().code, Errc::invalid);
+}
+
+TEST_F(RegistryTest, EarlierProfileIsKeptWhenItChangesAlsoAcrossAFailedProbe) {
+    ASSERT_TRUE(introduce("n1", "a"));
+    const auto report = [this](const migration::Profile* profile) {
+        HostReport host;
+        if (profile != nullptr) {
+            host.profile_digest = migration::digest(*profile);
+        }
+        ASSERT_TRUE(registry.report_host("n1", host));
+        if (profile != nullptr) {
+            ASSERT_TRUE(registry.deliver(host.profile_digest, *profile));
+        }
+    };
+    const auto small = small_host();
+    const auto large = large_host();
+
+    report(&small);
+    EXPECT_EQ(registry.find("n1")->before, nullptr);
+    report(nullptr);
+    EXPECT_EQ(registry.find("n1")->profile, nullptr);
+    report(&small);
+    EXPECT_EQ(registry.find("n1")->before, nullptr);
+    report(nullptr);
+    report(&large);
+
+    ASSERT_NE(registry.find("n1")->before, nullptr);
+    EXPECT_EQ(registry.find("n1")->before->profile.host_model->name, "Small");
+    EXPECT_EQ(registry.find("n1")->profile->profile.host_model->name, "Large");
+}
+
+TEST_F(RegistryTest, FullGuestListsAreTurnedIntoDifferences) {
+    ASSERT_TRUE(introduce("n1", "a"));
+    const auto guest = [this](const std::string& uuid, const std::string& state) {
+        auto made = guest_of(registry, uuid, "vm-" + uuid, small_host());
+        made.state = state;
+        return made;
+    };
+    ASSERT_TRUE(registry.report_guests(
+        "n1", {guest("a", "running"), guest("b", "running"), guest("c", "running")}));
+    take_told();
+
+    ASSERT_TRUE(registry.report_guests(
+        "n1", {guest("a", "running"), guest("b", "paused"), guest("d", "running")}));
+
+    EXPECT_EQ(take_told(), (std::vector<std::string>{"-guest n1/c", "~guest n1/b", "+guest n1/d"}));
+    EXPECT_EQ(registry.guests(), 3U);
+}
+
+TEST_F(RegistryTest, EqualGuestCpusAreOne) {
+    const auto a = guest_of(registry, "a", "a", small_host());
+    const auto b = guest_of(registry, "b", "b", small_host());
+    const auto c = guest_of(registry, "c", "c", large_host());
+
+    EXPECT_EQ(a.cpu, b.cpu);
+    EXPECT_NE(a.cpu, c.cpu);
+}
+
+TEST_F(RegistryTest, NumbersOfGuestsAndNodesAreBounded) {
+    RegistryOptions options;
+    options.guests_limit = 2;
+    options.nodes_limit = 1;
+    Registry small{options};
+    ASSERT_TRUE(small.introduce({.node = "n1", .host_identity = "a", .agent_version = ""}, now));
+    const auto guest = [&](const std::string& uuid) {
+        return guest_of(small, uuid, uuid, small_host());
+    };
+
+    EXPECT_EQ(small.report_guests("n1", {guest("a"), guest("b"), guest("c")}).error().code,
+              Errc::invalid);
+    EXPECT_TRUE(small.report_guests("n1", {guest("a"), guest("b")}));
+    EXPECT_FALSE(small.change_guests("n1", {guest("c")}, {}));
+    EXPECT_TRUE(small.change_guests("n1", {guest("c")}, {"a"}));
+    EXPECT_EQ(small.introduce({.node = "n2", .host_identity = "b", .agent_version = ""}, now)
+                  .error()
+                  .code,
+              Errc::unavailable);
+}
+
+TEST_F(RegistryTest, DocumentsNeverAgeAndKeepTheirName) {
+    Registry::Document document;
+    document.name = "n1";
+    document.path = "hosts/n1.xml";
+    ASSERT_TRUE(registry.add_document(document, now));
+
+    pass(30 * 24h);
+
+    EXPECT_EQ(registry.find("n1")->freshness, Freshness::fresh);
+    EXPECT_EQ(age(*registry.find("n1"), now), 0ms);
+    const auto agent = introduce("n1", "a");
+    ASSERT_FALSE(agent);
+    EXPECT_EQ(agent.error().code, Errc::refused);
+    EXPECT_NE(agent.error().message.find("hosts/n1.xml"), std::string::npos);
+    EXPECT_EQ(registry.add_document(document, now).error().code, Errc::refused);
+}
+
+TEST_F(RegistryTest, EqualReportsTellNothing) {
+    ASSERT_TRUE(introduce("n1", "a"));
+    HostReport report;
+    report.source = "embedded";
+    ASSERT_TRUE(registry.report_host("n1", report));
+    take_told();
+
+    ASSERT_TRUE(registry.report_host("n1", report));
+
+    EXPECT_TRUE(told.empty());
+    EXPECT_EQ(registry.report_host("n9", report).error().code, Errc::not_found);
+}
+
+}  // namespace
+}  // namespace scout::aggregator

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
+#include <string>
+
+#include "aggregator/snapshot_file.h"
+#include "aggregator/snapshot_messages.h"
+#include "base/digest.h"
+#include "tests/aggregator/fleet_fixture.h"
+#include "tests/support/temporary_folder.h"
+#include "virt_scout/v1/snapshot.pb.h"
+
+namespace scout::aggregator {
+namespace {
+
+using namespace std::chrono_literals;
+
+class SnapshotTest : public FleetFixture {
+protected:
+    SnapshotTest() {
+        add_node("n1", small_host());
+        add_node("n1", large_host());
+        add_node("n2", large_host());
+        add_guest("n1", guest_of(fleet.registry(), "u1", "vm-1", small_host()));
+        add_guest("n1", guest_of(fleet.registry(), "u2", "vm-2", small_host()));
+    }
+    std::string encode() const {
+        return encode_snapshot(fleet.registry(), clock.wall(), clock.steady());
+    }
+    Status restore(const std::string& text, Fleet& into) const {
+        return restore_snapshot(text, clock.wall(), clock.steady(), into.registry());
+    }
+    /// A snapshot with a right checksum around this content.
+    static std::string seal(const std::string& payload) {
+        return "virt-scout-snapshot 1 " + sha256_hex(payload) + "\n" + payload;
+    }
+
+    Fleet next{{}, machine, test::small_map(), clock};
+};
+
+TEST_F(SnapshotTest, FleetComesBackWholeWithHonestAges) {
+    clock.advance(5s);
+    fleet.registry().touch("n2", clock.steady());
+    clock.advance(3s);
+    const auto text = encode();
+    clock.advance(40s);
+
+    const auto restored = restore(text, next);
+
+    ASSERT_TRUE(restored) << restored.error().message;
+    const auto& n1 = *next.registry().find("n1");
+    const auto& n2 = *next.registry().find("n2");
+    EXPECT_EQ(age(n1, clock.steady()), 48s);
+    EXPECT_EQ(age(n2, clock.steady()), 43s);
+    EXPECT_EQ(n1.freshness, Freshness::stale);
+    EXPECT_EQ(n1.host_identity, "id-of-n1");
+    EXPECT_EQ(n1.host, node("n1").host);
+    EXPECT_EQ(n1.profile, n2.profile);
+    EXPECT_EQ(n1.profile->profile, large_host());
+    ASSERT_NE(n1.before, nullptr);
+    EXPECT_EQ(n1.before->profile, small_host());
+    EXPECT_EQ(n1.guests.at("u1"), node("n1").guests.at("u1"));
+    EXPECT_EQ(n1.guests.at("u1").cpu, n1.guests.at("u2").cpu);
+    EXPECT_EQ(next.registry().guests(), 2U);
+    EXPECT_EQ(next.matrix().matrix().nodes(), 2U);
+}
+
+TEST_F(SnapshotTest, ClockSetBackMakesNothingYounger) {
+    clock.advance(10s);
+    const auto text = encode();
+    clock.jump_wall(-1h);
+
+    ASSERT_TRUE(restore(text, next));
+
+    EXPECT_EQ(age(*next.registry().find("n1"), clock.steady()), 10s);
+}
+
+TEST_F(SnapshotTest, ClockSetForwardMakesNodesOldNotNegative) {
+    const auto text = encode();
+    clock.jump_wall(24h * 36'500);
+
+    ASSERT_TRUE(restore(text, next));
+
+    EXPECT_EQ(next.registry().find("n1")->freshness, Freshness::gone);
+    EXPECT_EQ(age(*next.registry().find("n1"), clock.steady()), 24h * 3650);
+}
+
+TEST_F(SnapshotTest, DocumentsAreLeftOutAndTheirNamesKept) {
+    Registry::Document document;
+    document.name = "doc";
+    document.path = "doc.xml";
+    ASSERT_TRUE(fleet.registry().add_document(document, clock.steady()));
+    document.name = "n1";
+    ASSERT_TRUE(next.registry().add_document(document, clock.steady()));
+
+    ASSERT_TRUE(restore(encode(), next));
+
+    EXPECT_EQ(next.registry().find("doc"), nullptr);
+    EXPECT_EQ(next.registry().find("n1")->kind, NodeKind::document);
+    EXPECT_NE(next.registry().find("n2"), nullptr);
+}
+
+TEST_F(SnapshotTest, EveryTruncationAndEveryChangedByteIsNoticed) {
+    const auto text = encode();
+
+    for (std::size_t size = 0; size < text.size(); size += 7) {
+        EXPECT_FALSE(decode_snapshot(text.substr(0, size))) << size;
+    }
+    for (std::size_t at = 0; at < text.size(); at += 13) {
+        auto damaged = text;
+        damaged[at] = static_cast<char>(damaged[at] ^ 0x10);
+        const auto decoded = decode_snapshot(damaged);
+        ASSERT_FALSE(decoded) << at;
+        EXPECT_EQ(decoded.error().code, Errc::invalid);
+    }
+}
+
+TEST_F(SnapshotTest, OtherVersionIsSaidToBeOne) {
+    auto text = encode();
+    text.replace(text.find(" 1 "), 3, " 2 ");
+
+    const auto decoded = decode_snapshot(text);
+
+    ASSERT_FALSE(decoded);
+    EXPECT_EQ(decoded.error().message, "expected format version 1, found another one");
+}
+
+TEST_F(SnapshotTest, ContentThatNoAggregatorWritesIsRefusedAsAWhole) {
+    const auto with_node = [](auto change) {
+        virt_scout::v1::Snapshot snapshot;
+        snapshot.add_nodes()->set_name("good");
+        auto* node = snapshot.add_nodes();
+        node->set_name("bad");
+        change(snapshot, *node);
+        return seal(snapshot.SerializeAsString());
+    };
+    const std::vector<std::string> texts{
+        seal("\xFF\xFF\xFF"),
+        with_node([](auto&, auto& node) { node.clear_name(); }),
+        with_node([](auto&, auto& node) { node.set_name(std::string(300, 'x')); }),
+        with_node([](auto&, auto& node) { node.mutable_host()->set_profile_digest("short"); }),
+        with_node([](auto&, auto& node) { node.add_guests(); }),
+        with_node([](auto&, auto& node) {
+            node.add_guests()->mutable_guest()->set_uuid("u");
+            node.mutable_guests(0)->set_cpu(3);
+        }),
+        with_node([](auto& snapshot, auto&) { snapshot.add_profiles()->set_digest("wrong"); }),
+    };
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+        const auto restored = restore(texts[i], next);
+        ASSERT_FALSE(restored) << i;
+        EXPECT_EQ(restored.error().code, Errc::invalid) << i;
+        EXPECT_TRUE(next.registry().nodes().empty()) << i;
+    }
+}
+
+TEST_F(SnapshotTest, HugeAgesDoNotOverflow) {
+    virt_scout::v1::Snapshot snapshot;
+    snapshot.set_saved_at_unix_ms(std::numeric_limits<std::int64_t>::min());
+    auto* node = snapshot.add_nodes();
+    node->set_name("n");
+    node->set_age_ms(std::numeric_limits<std::uint64_t>::max());
+
+    ASSERT_TRUE(restore(seal(snapshot.SerializeAsString()), next));
+
+    EXPECT_EQ(next.registry().find("n")->freshness, Freshness::gone);
+}
+
+TEST(SnapshotFileTest, MissingFileStartsEmptyWithoutAWord) {
+    const test::TemporaryFolder folder;
+
+    const auto loaded = load_snapshot(folder.path() / "none");
+
+    EXPECT_TRUE(loaded.text.empty());
+    EXPECT_TRUE(loaded.message.empty());
+}
+
+TEST(SnapshotFileTest, WhatIsNoFileIsToldAndLeftAlone) {
+    const test::TemporaryFolder folder;
+
+    const auto loaded = load_snapshot(folder.path());
+
+    EXPECT_TRUE(loaded.text.empty());
+    EXPECT_NE(loaded.message.find("cannot be read"), std::string::npos);
+}
+
+TEST(SnapshotFileTest, DamagedFileIsSetAsideWithTheTimeInItsName) {
+    const test::TemporaryFolder folder;
+    const auto path = folder.write("a.snapshot", "damaged");
+    const WallTime wall{std::chrono::seconds{1'700'000'000}};
+
+    const auto said = set_aside(path, wall);
+
+    EXPECT_FALSE(std::filesystem::exists(path));
+    EXPECT_TRUE(std::filesystem::exists(folder.path() / "a.snapshot.damaged-20231114T221320Z"));
+    EXPECT_NE(said.find("a.snapshot.damaged-20231114T221320Z"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace scout::aggregator
