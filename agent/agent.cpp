@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/agent.h"
+
+#include <filesystem>
+#include <utility>
+
+#include <boost/asio/steady_timer.hpp>
+#include <prometheus/gauge.h>
+#include <spdlog/spdlog.h>
+
+#include "agent/host_identity.h"
+#include "agent/node_reading.h"
+#include "base/logging.h"
+#include "base/version.h"
+#include "daemon/loop_lag.h"
+#include "daemon/process_metrics.h"
+
+namespace scout::agent {
+namespace {
+
+/// Events of one moment become one report.
+constexpr std::chrono::milliseconds gather{100};
+constexpr std::chrono::seconds pool_look{1};
+constexpr unsigned looks_until_exhausted = 10;
+
+/// The state folder and the node's identity in it.
+Result<std::string> prepare_state(const ProberConfig& config) {
+    std::error_code error;
+    std::filesystem::create_directories(config.state_dir, error);
+    if (error) {
+        return fail(Errc::unavailable, "state-dir " + config.state_dir.string() +
+                                           " cannot be made: " + error.message() +
+                                           "; choose a folder that this user may write");
+    }
+    return host_identity(config.host_root, config.state_dir);
+}
+
+}  // namespace
+
+Agent::Agent(AgentOptions options, AgentParts parts)
+    : options_(std::move(options)),
+      parts_(std::move(parts)),
+      registry_(std::make_shared<prometheus::Registry>()),
+      metrics_(*registry_),
+      changes_(parts_.loop, parts_.clock),
+      report_pacer_(parts_.loop, parts_.clock),
+      prober_(
+          options_.prober,
+          {.loop = parts_.loop,
+           .hypervisor = parts_.probed,
+           .pool = parts_.pool,
+           .clock = parts_.clock,
+           .metrics = metrics_},
+          [this] { changes_.wake(); }, options_.seed),
+      scope_(parts_.loop) {
+    health_.set("probe", "the first probe is still going on");
+}
+
+Task<Status> Agent::start() {
+    if (auto listening = listen(); !listening) {
+        co_return listening;
+    }
+    auto work = [config = options_.prober] { return prepare_state(config); };
+    auto identity = co_await offload(parts_.pool, file_limit, std::move(work));
+    if (!identity) {
+        co_return fail(std::move(identity.error()));
+    }
+    subscribe();
+    spawn_all(std::move(*identity));
+    co_return Status{};
+}
+
+Status Agent::listen() {
+    if (options_.listen_http.empty()) {
+        return {};
+    }
+    auto server = daemon::HttpServer::listen(parts_.loop, options_.listen_http);
+    if (!server) {
+        return fail(std::move(server.error()).within("listen-http"));
+    }
+    http_ = std::move(*server);
+    daemon::serve_health(
+        *http_, health_,
+        {registry_, std::make_shared<daemon::ProcessMetrics>(parts_.clock.wall())});
+    http_->start();
+    spdlog::info("health and metrics address={}", http_->address());
+    return {};
+}
+
+void Agent::subscribe() {
+    auto on_guest = [this](const hypervisor::GuestEvent& event) {
+        spdlog::debug("guest event kind={} uuid={} state={}", hypervisor::to_string(event.kind),
+                      log_value(event.uuid), log_value(event.state));
+        changes_.wake();
+    };
+    guest_events_ = parts_.watched.subscribe(std::move(on_guest));
+    auto on_connection = [this](const hypervisor::Connection& connection) {
+        spdlog::info("guests reach={} reason={}", hypervisor::to_string(connection.reach),
+                     log_value(connection.reason));
+        changes_.wake();
+    };
+    connection_events_ = parts_.watched.watch_connection(std::move(on_connection));
+}
+
+void Agent::spawn_all(std::string host_identity) {
+    scope_.spawn("hypervisor", [this] { return parts_.watched.run(); });
+    scope_.spawn("prober", [this] { return prober_.run(); });
+    scope_.spawn("labeller watch", [this] { return prober_.watch_labeller(); });
+    scope_.spawn("changes", [this] { return follow_changes(); });
+    scope_.spawn("pool watch", [this] { return watch_pool(); });
+    scope_.spawn("loop lag", [this] {
+        return daemon::watch_loop_lag(&parts_.clock, &metrics_.loop_lag_seconds);
+    });
+    if (parts_.link == nullptr) {
+        spdlog::warn("no aggregator-address is set: this agent reports to nobody");
+        return;
+    }
+    HelloMessage hello{.node = options_.node_name,
+                       .host_identity = std::move(host_identity),
+                       .agent_version = version};
+    reporter_ = std::make_unique<Reporter>(std::move(hello), options_.report,
+                                           Reporter::Parts{.snapshot = snapshot_,
+                                                           .link = *parts_.link,
+                                                           .pacer = report_pacer_,
+                                                           .metrics = metrics_},
+                                           options_.seed);
+    scope_.spawn("reporter", [this] { return reporter_->run(); });
+}
+
+Task<> Agent::stop() {
+    health_.set("agent", "stopping");
+    guest_events_.reset();
+    connection_events_.reset();
+    co_await scope_.close();
+    if (http_) {
+        co_await http_->stop();
+    }
+}
+
+Task<> Agent::follow_changes() {
+    asio::steady_timer timer(parts_.loop);
+    for (;;) {
+        refresh();
+        co_await changes_.wait_until(SteadyTime::max());
+        timer.expires_after(gather);
+        co_await timer.async_wait(as_result);
+    }
+}
+
+/// A pool without a free thread for a while is full of calls that do not return.
+Task<> Agent::watch_pool() {
+    asio::steady_timer timer(parts_.loop);
+    unsigned full_looks = 0;
+    for (;;) {
+        full_looks = parts_.pool.busy() >= parts_.pool.size() ? full_looks + 1 : 0;
+        health_.set("pool", full_looks < looks_until_exhausted
+                                ? std::string{}
+                                : "all " + std::to_string(parts_.pool.size()) +
+                                      " threads are stuck in calls that do not return");
+        metrics_.abandoned_calls.Set(static_cast<double>(parts_.pool.abandoned()));
+        timer.expires_after(pool_look);
+        co_await timer.async_wait(as_result);
+    }
+}
+
+void Agent::refresh() {
+    auto host = prober_.host();
+    host.guests_error = guests_error();
+    bool changed = snapshot_.set_host(std::move(host));
+    if (auto guests = parts_.watched.guests()) {
+        changed = snapshot_.set_guests(std::move(*guests)) || changed;
+    }
+    const auto reach = parts_.watched.connection().reach;
+    metrics_.hypervisor_connected.Set(reach == hypervisor::Reach::connected ? 1 : 0);
+    metrics_.guests.Set(static_cast<double>(snapshot_.guests().size()));
+    if (prober_.probed() && !snapshot_.complete()) {
+        health_.set("probe", "");
+        snapshot_.set_complete();
+        changed = true;
+    }
+    if (changed && reporter_) {
+        reporter_->changed();
+    }
+}
+
+std::string Agent::guests_error() const {
+    const auto connection = parts_.watched.connection();
+    const std::string since = rfc3339(connection.since);
+    switch (connection.reach) {
+        case hypervisor::Reach::not_kept:
+        case hypervisor::Reach::connected:
+            return {};
+        case hypervisor::Reach::connecting:
+            return connection.reason.empty()
+                       ? "libvirt has not been reached yet"
+                       : "libvirt has not been reached yet: " + connection.reason;
+        case hypervisor::Reach::unreachable:
+            return "libvirt is away since " + since + ": " + connection.reason;
+    }
+    return {};
+}
+
+}  // namespace scout::agent

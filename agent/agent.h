@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <prometheus/registry.h>
+
+#include "agent/aggregator_link.h"
+#include "agent/metrics.h"
+#include "agent/pacer.h"
+#include "agent/prober.h"
+#include "agent/report_state.h"
+#include "agent/reporter.h"
+#include "agent/snapshot.h"
+#include "base/clock.h"
+#include "base/offload.h"
+#include "base/task_scope.h"
+#include "daemon/health.h"
+#include "daemon/http_server.h"
+#include "daemon/run.h"
+#include "libvirt_glue/hypervisor.h"
+
+namespace scout::agent {
+
+/// What the agent is made of; the adapters are chosen by main.
+struct AgentParts {
+    asio::any_io_executor loop;
+    const Clock& clock;
+    BlockingPool& pool;
+    hypervisor::Hypervisor& probed;   ///< says what the host can run
+    hypervisor::Hypervisor& watched;  ///< whose guests are watched; may be the same object
+    AggregatorLink* link;             ///< null: reports to nobody
+};
+
+struct AgentOptions {
+    std::string node_name;
+    std::string listen_http;  ///< empty: none
+    ProberConfig prober;
+    ReportPolicy report;
+    std::uint64_t seed = 0;
+};
+
+/// The node's agent: probes, follows the guests, reports, and tells how it is. Loop thread.
+class Agent final : public daemon::Service {
+public:
+    Agent(AgentOptions options, AgentParts parts);
+
+    [[nodiscard]] Task<Status> start() override;
+    [[nodiscard]] Task<> stop() override;
+
+    /// Bound port of health and metrics; 0 without.
+    [[nodiscard]] std::uint16_t http_port() const noexcept { return http_ ? http_->port() : 0; }
+    [[nodiscard]] const daemon::Health& health() const noexcept { return health_; }
+    [[nodiscard]] const Snapshot& snapshot() const noexcept { return snapshot_; }
+
+private:
+    [[nodiscard]] Status listen();
+    [[nodiscard]] Task<Status> prepare();
+    void spawn_all(std::string host_identity);
+    void subscribe();
+    [[nodiscard]] Task<> follow_changes();
+    [[nodiscard]] Task<> watch_pool();
+    void refresh();
+    [[nodiscard]] std::string guests_error() const;
+
+    AgentOptions options_;
+    AgentParts parts_;
+    std::shared_ptr<prometheus::Registry> registry_;
+    AgentMetrics metrics_;
+    daemon::Health health_;
+    Snapshot snapshot_;
+    LoopPacer changes_;
+    LoopPacer report_pacer_;
+    Prober prober_;
+    std::unique_ptr<Reporter> reporter_;
+    std::unique_ptr<daemon::HttpServer> http_;
+    hypervisor::Subscription guest_events_;
+    hypervisor::Subscription connection_events_;
+    TaskScope scope_;
+};
+
+}  // namespace scout::agent

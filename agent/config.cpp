@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/config.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "agent/host_identity.h"
+#include "daemon/http_server.h"
+
+namespace scout::agent {
+namespace {
+
+using daemon::Faults;
+
+constexpr std::size_t longest_name = 253;
+
+void check_node_name(AgentConfig& config, Faults& faults) {
+    if (config.node_name.empty()) {
+        config.node_name = host_name();
+    }
+    const auto& name = config.node_name;
+    const bool plain = std::all_of(name.begin(), name.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '.' || c == '-' || c == '_';
+    });
+    if (name.empty() || name.size() > longest_name || !plain) {
+        faults.push_back(
+            {"node-name",
+             "expected 1 to 253 letters, digits, dots and dashes, found " + log_value(name)});
+    }
+}
+
+void check_folder(const char* key, const std::filesystem::path& path, Faults& faults) {
+    if (!path.is_absolute()) {
+        faults.push_back({key, "expected an absolute path, found " + log_value(path.string())});
+    }
+}
+
+/// All three or none.
+void check_tls_files(const AgentConfig& config, Faults& faults) {
+    using File = std::pair<const char*, const std::filesystem::path*>;
+    const std::array<File, 3> files{
+        {{"tls-ca", &config.tls_ca}, {"tls-cert", &config.tls_cert}, {"tls-key", &config.tls_key}}};
+    const auto given = std::count_if(files.begin(), files.end(),
+                                     [](const auto& file) { return !file.second->empty(); });
+    for (const auto& [key, path] : files) {
+        if (given > 0 && path->empty()) {
+            faults.push_back(
+                {key, "is needed too: TLS takes tls-ca, tls-cert and tls-key together"});
+        }
+    }
+}
+
+void check_aggregator(const AgentConfig& config, Faults& faults) {
+    if (config.aggregator_address.empty()) {
+        return;
+    }
+    const auto endpoint = wire::parse_endpoint(config.aggregator_address);
+    if (!endpoint) {
+        faults.push_back({"aggregator-address", endpoint.error().message});
+        return;
+    }
+    if (const auto secured = wire::check_security(*endpoint, security_of(config)); !secured) {
+        faults.push_back({"aggregator-address", secured.error().message});
+    }
+}
+
+void check_uri(const char* key, const std::string& uri, Faults& faults) {
+    if (uri.find("://") == std::string::npos && uri.find(":/") == std::string::npos) {
+        faults.push_back(
+            {key, "expected a libvirt URI such as 'qemu:///system', found " + log_value(uri)});
+    }
+}
+
+}  // namespace
+
+daemon::SettingList settings_of(AgentConfig& config) {
+    using namespace daemon;
+    using namespace std::chrono_literals;
+    SettingList list{
+        text_setting("node-name", "name of this node (default: the host's name)", config.node_name),
+        text_setting("libvirt-uri", "libvirt that is asked what this host can run",
+                     config.libvirt_uri),
+        text_setting("guests-uri", "libvirt whose guests are watched (default: libvirt-uri)",
+                     config.guests_uri),
+        path_setting("state-dir", "where the agent keeps what must survive a restart",
+                     config.state_dir),
+        path_setting("labeller-dir", "KubeVirt's labeller files; the yardstick where they are",
+                     config.labeller_dir),
+        path_setting("host-root", "where the host's root is mounted", config.host_root),
+        text_setting("aggregator-address",
+                     "host:port or unix:/path that is reported to (default: nobody)",
+                     config.aggregator_address),
+        path_setting("tls-ca", "CA that signed the aggregator's certificate (PEM)", config.tls_ca),
+        path_setting("tls-cert", "certificate of this agent (PEM)", config.tls_cert),
+        path_setting("tls-key", "its private key (PEM)", config.tls_key),
+        text_setting("tls-server-name", "name in the aggregator's certificate, if not its host",
+                     config.tls_server_name),
+        bool_setting("plaintext", "no TLS; only for a local aggregator", config.plaintext),
+        text_setting("listen-http", "address of health and metrics; empty: none",
+                     config.listen_http),
+        duration_setting("probe-interval", "how often the hypervisor is asked again",
+                         config.probe_interval, {1s, 24h}),
+    };
+    add_log_settings(list, config.log);
+    return list;
+}
+
+daemon::Faults validate(AgentConfig& config) {
+    Faults faults;
+    check_node_name(config, faults);
+    check_uri("libvirt-uri", config.libvirt_uri, faults);
+    if (!config.guests_uri.empty()) {
+        check_uri("guests-uri", config.guests_uri, faults);
+    }
+    check_folder("state-dir", config.state_dir, faults);
+    check_folder("host-root", config.host_root, faults);
+    if (!config.labeller_dir.empty()) {
+        check_folder("labeller-dir", config.labeller_dir, faults);
+    }
+    check_tls_files(config, faults);
+    check_aggregator(config, faults);
+    if (!config.listen_http.empty()) {
+        if (const auto address = daemon::parse_listen_address(config.listen_http); !address) {
+            faults.push_back({"listen-http", address.error().message});
+        }
+    }
+    return faults;
+}
+
+wire::Security security_of(const AgentConfig& config) {
+    wire::Security security;
+    if (!config.tls_ca.empty() || !config.tls_cert.empty() || !config.tls_key.empty()) {
+        security.tls = wire::TlsFiles{
+            .ca = config.tls_ca, .certificate = config.tls_cert, .key = config.tls_key};
+    }
+    security.plaintext = config.plaintext;
+    security.server_name = config.tls_server_name;
+    return security;
+}
+
+}  // namespace scout::agent

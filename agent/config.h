@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+
+#include "base/logging.h"
+#include "daemon/settings.h"
+#include "wire/endpoint.h"
+
+namespace scout::agent {
+
+/// What the agent is told, before anything is made of it. Defaults suit a plain libvirt host.
+struct AgentConfig {
+    std::string node_name;  ///< empty: the host's name
+    std::string libvirt_uri = "qemu:///embed";
+    std::string guests_uri;  ///< empty: as libvirt_uri; the embedded driver has no guests
+    std::filesystem::path state_dir = "/var/lib/virt-scout";
+    std::filesystem::path labeller_dir = "/var/lib/kubevirt-node-labeller";
+    std::filesystem::path host_root = "/";
+    std::string aggregator_address;  ///< empty: reports to nobody
+    std::filesystem::path tls_ca;
+    std::filesystem::path tls_cert;
+    std::filesystem::path tls_key;
+    std::string tls_server_name;
+    bool plaintext = false;
+    std::string listen_http = "127.0.0.1:9291";  ///< empty: none
+    std::chrono::milliseconds probe_interval = std::chrono::minutes{10};
+    LogConfig log;
+};
+
+/// The keys of file and flags, bound to the config; it must outlive the list.
+[[nodiscard]] daemon::SettingList settings_of(AgentConfig& config);
+
+/// Every fault of the config as a whole. Fills in the node's name first, if it is empty.
+[[nodiscard]] daemon::Faults validate(AgentConfig& config);
+
+/// How the connection to the aggregator is secured.
+[[nodiscard]] wire::Security security_of(const AgentConfig& config);
+
+}  // namespace scout::agent

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+#include <memory>
+#include <random>
+
+#include <boost/asio/io_context.hpp>
+#include <spdlog/spdlog.h>
+
+#include "agent/agent.h"
+#include "agent/config.h"
+#include "agent/report_stream.h"
+#include "base/clock.h"
+#include "base/offload.h"
+#include "daemon/command_line.h"
+#include "daemon/run.h"
+#include "libvirt_glue/libvirt_hypervisor.h"
+#include "libvirt_glue/probe_child.h"
+#include "wire/grpc_logs.h"
+
+namespace scout {
+namespace {
+
+constexpr std::size_t pool_threads = 4;
+constexpr std::chrono::milliseconds pool_budget{500};
+
+const daemon::Program program{
+    .name = "virt-scout-agent",
+    .summary = "Tells what this host's hypervisor can run, and reports it to an aggregator.",
+    .examples =
+        "  virt-scout-agent --aggregator-address unix:/run/virt-scout/agents.sock\n"
+        "  virt-scout-agent --libvirt-uri qemu:///system --aggregator-address \\\n"
+        "      scout.example:9286 --tls-ca ca.pem --tls-cert node.pem --tls-key node.key\n"
+        "  virt-scout-agent --config agent.yaml --check-config",
+    .default_config = "/etc/virt-scout/agent.yaml"};
+
+libvirt_glue::LibvirtConfig libvirt_config(const agent::AgentConfig& config,
+                                           const std::string& uri) {
+    libvirt_glue::LibvirtConfig made;
+    made.uri = uri;
+    made.embed_root = config.state_dir / "embed";
+    return made;
+}
+
+daemon::Faults validate_all(agent::AgentConfig& config) {
+    auto faults = agent::validate(config);
+    for (const auto& fault : libvirt_glue::validate(libvirt_config(config, config.libvirt_uri))) {
+        faults.push_back({"", fault});
+    }
+    return faults;
+}
+
+agent::AgentOptions options_of(const agent::AgentConfig& config) {
+    return {.node_name = config.node_name,
+            .listen_http = config.listen_http,
+            .prober = {.host_root = config.host_root,
+                       .state_dir = config.state_dir,
+                       .labeller_dir = config.labeller_dir,
+                       .interval = config.probe_interval},
+            .report = {},
+            .seed = std::random_device{}()};
+}
+
+int serve(const agent::AgentConfig& config, BlockingPool& pool) {
+    const SystemClock clock;
+    asio::io_context loop{1};
+    const auto executor = loop.get_executor();
+    const auto probed = libvirt_glue::make_hypervisor(libvirt_config(config, config.libvirt_uri),
+                                                      executor, pool, clock);
+    std::unique_ptr<hypervisor::Hypervisor> watched;
+    if (!config.guests_uri.empty() && config.guests_uri != config.libvirt_uri) {
+        watched = libvirt_glue::make_hypervisor(libvirt_config(config, config.guests_uri), executor,
+                                                pool, clock);
+    }
+    std::unique_ptr<agent::AggregatorLink> link;
+    if (!config.aggregator_address.empty()) {
+        auto endpoint = wire::parse_endpoint(config.aggregator_address).value();
+        link = agent::make_grpc_link(executor, std::move(endpoint), agent::security_of(config));
+    }
+    agent::Agent service(options_of(config), {.loop = executor,
+                                              .clock = clock,
+                                              .pool = pool,
+                                              .probed = *probed,
+                                              .watched = watched ? *watched : *probed,
+                                              .link = link.get()});
+    return daemon::run_service(loop, service, {.name = program.name});
+}
+
+int run(int argc, const char* const* argv) {
+    agent::AgentConfig config;
+    const auto settings = agent::settings_of(config);
+    const auto code = daemon::configure(
+        program, daemon::arguments_of(argc, argv), settings,
+        [&config] { return validate_all(config); }, std::cout, std::cerr);
+    if (code) {
+        return *code;
+    }
+    if (const auto logging = set_up_logging(config.log); !logging) {
+        std::cerr << program.name << ": " << logging.error().message << '\n';
+        return daemon::exit_bad_config;
+    }
+    wire::route_grpc_logs();
+    BlockingPool pool(pool_threads);
+    const int ended = serve(config, pool);
+    if (!pool.stop(pool_budget)) {
+        // Static objects must not be destroyed under the feet of a thread that is stuck in libvirt.
+        spdlog::warn("leaving a call behind that does not return");
+        spdlog::shutdown();
+        std::_Exit(ended);
+    }
+    return ended;
+}
+
+}  // namespace
+}  // namespace scout
+
+int main(int argc, char** argv) {
+    try {
+        if (scout::libvirt_glue::is_probe_child(argc, argv)) {
+            return scout::libvirt_glue::probe_child_main(argc, argv);
+        }
+        return scout::run(argc, argv);
+    } catch (const std::exception& error) {
+        std::cerr << "virt-scout-agent: " << error.what() << '\n';
+        return EXIT_FAILURE;
+    }
+}

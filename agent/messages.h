@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "agent/snapshot.h"
+
+/// What agent and aggregator say to each other, as plain structs (proto/virt_scout/v1/report.proto
+/// says what each means; agent/report_stream.cpp carries them).
+namespace scout::agent {
+
+struct HelloMessage {
+    std::string node;
+    std::string host_identity;
+    std::string agent_version;
+};
+
+struct FullMessage {
+    std::uint64_t sequence = 0;
+    HostPart host;
+    std::vector<hypervisor::GuestState> guests;
+};
+
+struct DeltaMessage {
+    std::uint64_t sequence = 0;
+    std::optional<HostPart> host;
+    std::vector<hypervisor::GuestState> changed;
+    std::vector<std::string> removed;  ///< UUIDs
+};
+
+struct HeartbeatMessage {
+    std::uint64_t sequence = 0;  ///< of the last full report or delta
+};
+
+struct ProfileMessage {
+    std::string digest;
+    std::shared_ptr<const migration::Profile> profile;
+};
+
+using Message =
+    std::variant<HelloMessage, FullMessage, DeltaMessage, HeartbeatMessage, ProfileMessage>;
+
+struct Welcome {
+    std::string aggregator_version;
+};
+struct WantProfile {
+    std::string digest;
+};
+struct WantFull {};
+
+using Request = std::variant<Welcome, WantProfile, WantFull>;
+
+}  // namespace scout::agent

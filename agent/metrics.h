@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include <prometheus/registry.h>
+
+namespace prometheus {
+class Counter;
+class Gauge;
+}  // namespace prometheus
+
+namespace scout::agent {
+
+/// The agent's own metrics, all without labels. Any thread; the registry keeps them alive.
+struct AgentMetrics {
+    explicit AgentMetrics(prometheus::Registry& registry);
+
+    prometheus::Counter& probes;
+    prometheus::Counter& probe_failures;
+    prometheus::Gauge& last_probe_seconds;  ///< how long the last one took
+    prometheus::Gauge& guests;
+    prometheus::Gauge& hypervisor_connected;
+    prometheus::Gauge& aggregator_connected;
+    prometheus::Counter& reconnects;  ///< streams begun after the first try
+    prometheus::Counter& messages_sent;
+    prometheus::Gauge& abandoned_calls;
+    prometheus::Gauge& loop_lag_seconds;
+};
+
+}  // namespace scout::agent

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/reporter.h"
+
+#include <utility>
+
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
+#include <spdlog/spdlog.h>
+
+#include "base/logging.h"
+
+namespace scout::agent {
+namespace {
+
+/// A stream that lasted this long was a success; one that ends sooner keeps the back-off growing,
+/// even if the aggregator answered: it may refuse this node every time.
+constexpr std::chrono::seconds settled{30};
+
+}  // namespace
+
+Reporter::Reporter(HelloMessage hello, ReportPolicy policy, Parts parts, std::uint64_t seed)
+    : parts_(parts), state_(std::move(hello), policy, seed), backoff_(seed) {}
+
+Task<> Reporter::run() {
+    for (;;) {
+        const auto begun = parts_.pacer.now();
+        const Error error = co_await session();
+        set_connected(false);
+        // The aggregator's own "cancelled" is one more reason to come again.
+        const auto cancelled = co_await asio::this_coro::cancellation_state;
+        if (cancelled.cancelled() != asio::cancellation_type::none) {
+            co_return;
+        }
+        tell(error);
+        if (parts_.pacer.now() - begun >= settled) {
+            backoff_.reset();
+        }
+        const auto again = parts_.pacer.now() + backoff_.next();
+        while (parts_.pacer.now() < again) {
+            co_await parts_.pacer.wait_until(again);
+        }
+        parts_.metrics.reconnects.Increment();
+    }
+}
+
+Task<Error> Reporter::session() {
+    using namespace asio::experimental::awaitable_operators;
+    auto opened = parts_.link.open();
+    if (!opened) {
+        co_return std::move(opened.error());
+    }
+    const auto stream = std::move(*opened);
+    state_.connected();
+    auto ended = co_await (send_all(stream.get()) || receive_all(stream.get()));
+    co_return std::visit([](Error& error) { return std::move(error); }, ended);
+}
+
+Task<Error> Reporter::send_all(ReportStream* stream) {
+    for (;;) {
+        auto message = state_.next(parts_.snapshot, parts_.pacer.now());
+        if (!message) {
+            co_await parts_.pacer.wait_until(state_.heartbeat_due());
+            continue;
+        }
+        auto sent = co_await stream->send(std::move(*message));
+        if (!sent) {
+            co_return std::move(sent.error());
+        }
+        parts_.metrics.messages_sent.Increment();
+    }
+}
+
+Task<Error> Reporter::receive_all(ReportStream* stream) {
+    for (;;) {
+        auto request = co_await stream->receive();
+        if (!request) {
+            co_return std::move(request.error());
+        }
+        take(*request);
+    }
+}
+
+void Reporter::take(const Request& request) {
+    set_connected(true);
+    if (const auto* wanted = std::get_if<WantProfile>(&request)) {
+        state_.wants_profile(wanted->digest);
+    } else if (std::holds_alternative<WantFull>(request)) {
+        state_.wants_full();
+    } else {
+        return;
+    }
+    parts_.pacer.wake();
+}
+
+void Reporter::set_connected(bool connected) {
+    if (connected && !connected_) {
+        spdlog::info("the aggregator takes reports");
+        last_error_.clear();
+    }
+    connected_ = connected;
+    parts_.metrics.aggregator_connected.Set(connected ? 1 : 0);
+}
+
+/// A failure is worth a warning once; the same one again and again is detail.
+void Reporter::tell(const Error& error) {
+    const auto level = error.message == last_error_ ? spdlog::level::debug : spdlog::level::warn;
+    last_error_ = error.message;
+    spdlog::log(level, "the aggregator cannot be reached, trying again error={}",
+                log_value(error.message));
+}
+
+}  // namespace scout::agent

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "agent/aggregator_link.h"
+#include "agent/metrics.h"
+#include "agent/pacer.h"
+#include "agent/report_state.h"
+#include "daemon/backoff.h"
+
+namespace scout::agent {
+
+/// Keeps the aggregator informed: opens the stream, sends what ReportState decides, one message at
+/// a time, and begins again with jittered back-off when it breaks. Nothing is queued: what changes
+/// while the aggregator is away is in the snapshot, once.
+///
+/// Loop thread; snapshot, link, pacer and metrics outlive run().
+class Reporter {
+public:
+    struct Parts {
+        const Snapshot& snapshot;
+        AggregatorLink& link;
+        Pacer& pacer;
+        AgentMetrics& metrics;
+    };
+
+    Reporter(HelloMessage hello, ReportPolicy policy, Parts parts, std::uint64_t seed);
+
+    /// Until cancelled.
+    [[nodiscard]] Task<> run();
+
+    /// The snapshot changed.
+    void changed() { parts_.pacer.wake(); }
+
+    [[nodiscard]] bool connected() const noexcept { return connected_; }
+    /// Why the last stream ended; empty before the first end.
+    [[nodiscard]] const std::string& last_error() const noexcept { return last_error_; }
+    [[nodiscard]] const ReportState& state() const noexcept { return state_; }
+
+private:
+    [[nodiscard]] Task<Error> session();
+    [[nodiscard]] Task<Error> send_all(ReportStream* stream);
+    [[nodiscard]] Task<Error> receive_all(ReportStream* stream);
+    void take(const Request& request);
+    void set_connected(bool connected);
+    void tell(const Error& error);
+
+    Parts parts_;
+    ReportState state_;
+    daemon::Backoff backoff_;
+    bool connected_ = false;
+    std::string last_error_;
+};
+
+}  // namespace scout::agent
