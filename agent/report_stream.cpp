@@ -2,6 +2,7 @@
 #include "agent/report_stream.h"
 
 #include <chrono>
+#include <condition_variable>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -10,6 +11,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
+#include <spdlog/spdlog.h>
 
 #include "agent/report_messages.h"
 #include "base/clock.h"
@@ -24,6 +26,7 @@ namespace v1 = virt_scout::v1;
 // Longer than gRPC takes to connect (20 s): its own words are better than ours.
 constexpr std::chrono::seconds send_limit{30};
 constexpr std::chrono::seconds status_limit{5};
+constexpr std::chrono::seconds drain_limit{1};
 constexpr std::chrono::hours forever{24 * 365};
 
 /// What happened to one operation, awaited by coroutines of the loop.
@@ -66,13 +69,58 @@ struct LoopSide {
     grpc::Status status;  ///< valid once `ended` is set
 };
 
+/// How many calls gRPC still holds. gRPC ends the threads of its callbacks with the last channel: a
+/// channel that is destroyed on such a thread would wait for itself. So every call, which refers to
+/// the channel, must be gone before the link lets go of it.
+class LiveCalls {
+public:
+    void add() {
+        const std::lock_guard guard(lock_);
+        ++count_;
+    }
+    void remove() {
+        const std::lock_guard guard(lock_);
+        --count_;
+        changed_.notify_all();
+    }
+    [[nodiscard]] bool wait_for_none(std::chrono::milliseconds limit) {
+        std::unique_lock guard(lock_);
+        return changed_.wait_for(guard, limit, [this] { return count_ == 0; });
+    }
+
+private:
+    std::mutex lock_;
+    std::condition_variable changed_;
+    std::size_t count_ = 0;
+};
+
+/// Counts its owner as long as it lives.
+class LiveCall {
+public:
+    explicit LiveCall(std::shared_ptr<LiveCalls> calls) : calls_(std::move(calls)) {
+        calls_->add();
+    }
+    ~LiveCall() { calls_->remove(); }
+    LiveCall(const LiveCall&) = delete;
+    LiveCall& operator=(const LiveCall&) = delete;
+    LiveCall(LiveCall&&) = delete;
+    LiveCall& operator=(LiveCall&&) = delete;
+
+private:
+    std::shared_ptr<LiveCalls> calls_;
+};
+
 /// The call on gRPC's side. Owns itself until gRPC is done with it; buffers live here, for gRPC may
 /// use them after the loop's side went away.
 class Call final : public grpc::ClientBidiReactor<v1::AgentMessage, v1::AggregatorMessage>,
                    public std::enable_shared_from_this<Call> {
 public:
-    Call(asio::any_io_executor loop, LoopSide& side, std::shared_ptr<grpc::Channel> channel)
-        : loop_(std::move(loop)), side_(&side), stub_(v1::Reports::NewStub(std::move(channel))) {}
+    Call(asio::any_io_executor loop, LoopSide& side, std::shared_ptr<grpc::Channel> channel,
+         std::shared_ptr<LiveCalls> calls)
+        : counted_(std::move(calls)),
+          loop_(std::move(loop)),
+          side_(&side),
+          stub_(v1::Reports::NewStub(std::move(channel))) {}
 
     void start() {
         self_ = shared_from_this();
@@ -128,13 +176,15 @@ private:
         if (side_ == nullptr) {
             return;
         }
-        asio::post(loop_, [self = shared_from_this(), fn = std::move(fn)] {
-            if (self->side_ != nullptr) {  // only the loop thread changes it
+        asio::post(loop_, [weak = weak_from_this(), fn = std::move(fn)] {
+            const auto self = weak.lock();
+            if (self && self->side_ != nullptr) {  // only the loop thread changes it
                 fn(*self->side_);
             }
         });
     }
 
+    LiveCall counted_;  // first, so that it goes last
     asio::any_io_executor loop_;
     std::mutex lock_;
     LoopSide* side_;
@@ -148,8 +198,10 @@ private:
 
 class GrpcStream final : public ReportStream {
 public:
-    GrpcStream(const asio::any_io_executor& loop, std::shared_ptr<grpc::Channel> channel)
-        : side_(loop), call_(std::make_shared<Call>(loop, side_, std::move(channel))) {
+    GrpcStream(const asio::any_io_executor& loop, std::shared_ptr<grpc::Channel> channel,
+               std::shared_ptr<LiveCalls> calls)
+        : side_(loop),
+          call_(std::make_shared<Call>(loop, side_, std::move(channel), std::move(calls))) {
         call_->start();
     }
     ~GrpcStream() override { call_->leave(); }
@@ -215,6 +267,18 @@ public:
     GrpcLink(asio::any_io_executor loop, wire::Endpoint endpoint, wire::Security security)
         : loop_(std::move(loop)), endpoint_(std::move(endpoint)), security_(std::move(security)) {}
 
+    /// Every stream is gone and its call cancelled, so this takes a moment only.
+    ~GrpcLink() override {
+        if (!calls_->wait_for_none(drain_limit)) {
+            spdlog::warn("gRPC does not let go of a cancelled call");
+            static_cast<void>(new std::shared_ptr<grpc::Channel>(channel_));
+        }
+    }
+    GrpcLink(const GrpcLink&) = delete;
+    GrpcLink& operator=(const GrpcLink&) = delete;
+    GrpcLink(GrpcLink&&) = delete;
+    GrpcLink& operator=(GrpcLink&&) = delete;
+
     Result<std::unique_ptr<ReportStream>> open() override {
         if (!channel_) {
             auto made = wire::open_channel(endpoint_, security_);
@@ -223,7 +287,7 @@ public:
             }
             channel_ = std::move(*made);
         }
-        return std::make_unique<GrpcStream>(loop_, channel_);
+        return std::make_unique<GrpcStream>(loop_, channel_, calls_);
     }
 
 private:
@@ -231,6 +295,7 @@ private:
     wire::Endpoint endpoint_;
     wire::Security security_;
     std::shared_ptr<grpc::Channel> channel_;
+    std::shared_ptr<LiveCalls> calls_ = std::make_shared<LiveCalls>();
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/reporter.h"
 
+#include <exception>
 #include <utility>
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
@@ -17,6 +18,15 @@ namespace {
 /// A stream that lasted this long was a success; one that ends sooner keeps the back-off growing,
 /// even if the aggregator answered: it may refuse this node every time.
 constexpr std::chrono::seconds settled{30};
+
+/// One half of a session that throws must end the other half too, which `||` would wait for.
+Task<Error> guarded(Task<Error> half) {
+    try {
+        co_return co_await std::move(half);
+    } catch (const std::exception& error) {
+        co_return Error{Errc::internal, error.what()};
+    }
+}
 
 }  // namespace
 
@@ -53,7 +63,7 @@ Task<Error> Reporter::session() {
     }
     const auto stream = std::move(*opened);
     state_.connected();
-    auto ended = co_await (send_all(stream.get()) || receive_all(stream.get()));
+    auto ended = co_await (guarded(send_all(stream.get())) || guarded(receive_all(stream.get())));
     co_return std::visit([](Error& error) { return std::move(error); }, ended);
 }
 

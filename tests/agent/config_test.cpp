@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/config.h"
+
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "daemon/command_line.h"
+#include "tests/support/temporary_folder.h"
+
+namespace scout::agent {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::string all_of(const daemon::Faults& faults) {
+    std::string text;
+    for (const auto& fault : faults) {
+        text += fault.key + ": " + fault.text + "\n";
+    }
+    return text;
+}
+
+TEST(AgentConfigTest, HasGoodDefaultsAndTakesTheHostsName) {
+    AgentConfig config;
+
+    EXPECT_THAT(validate(config), IsEmpty());
+    EXPECT_FALSE(config.node_name.empty());
+    EXPECT_EQ(config.libvirt_uri, "qemu:///embed");
+}
+
+TEST(AgentConfigTest, ListsEveryFaultAtOnce) {
+    AgentConfig config;
+    config.node_name = "a b";
+    config.libvirt_uri = "qemu";
+    config.guests_uri = "also wrong";
+    config.state_dir = "relative";
+    config.host_root = "";
+    config.labeller_dir = "relative";
+    config.aggregator_address = "nowhere";
+    config.tls_ca = "/ca.pem";
+    config.listen_http = "9291";
+
+    const auto text = all_of(validate(config));
+
+    for (const auto* key :
+         {"node-name: ", "libvirt-uri: ", "guests-uri: ", "state-dir: ", "host-root: ",
+          "labeller-dir: ", "aggregator-address: ", "tls-cert: ", "tls-key: ", "listen-http: "}) {
+        EXPECT_THAT(text, HasSubstr(key));
+    }
+}
+
+TEST(AgentConfigTest, RefusesPlaintextToAnotherMachine) {
+    AgentConfig config;
+    config.aggregator_address = "192.0.2.1:9286";
+    EXPECT_THAT(all_of(validate(config)), HasSubstr("TLS"));
+
+    config.plaintext = true;
+    EXPECT_THAT(all_of(validate(config)), HasSubstr("plaintext is refused"));
+
+    config.aggregator_address = "127.0.0.1:9286";
+    EXPECT_THAT(validate(config), IsEmpty());
+    config.plaintext = false;
+    config.aggregator_address = "unix:/run/virt-scout/agents.sock";
+    EXPECT_THAT(validate(config), IsEmpty());
+}
+
+TEST(AgentConfigTest, ReadsEveryKeyFromTheFile) {
+    const test::TemporaryFolder folder;
+    const auto file = folder.write("agent.yaml",
+                                   "node-name: n1\n"
+                                   "libvirt-uri: test:///default\n"
+                                   "guests-uri: qemu:///system\n"
+                                   "state-dir: /state\n"
+                                   "labeller-dir: \"\"\n"
+                                   "host-root: /host\n"
+                                   "aggregator-address: scout.example:9286\n"
+                                   "tls-ca: /ca\ntls-cert: /cert\ntls-key: /key\n"
+                                   "tls-server-name: scout\n"
+                                   "plaintext: false\n"
+                                   "listen-http: \"127.0.0.1:0\"\n"
+                                   "probe-interval: 5m\n"
+                                   "log-level: debug\nlog-format: json\n");
+    AgentConfig config;
+    std::ostringstream out;
+    std::ostringstream err;
+
+    const auto code = daemon::configure(
+        {.name = "agent"}, {"--config", file.string(), "--node-name=n2"}, settings_of(config),
+        [&] { return validate(config); }, out, err);
+
+    EXPECT_EQ(code, std::nullopt) << err.str();
+    EXPECT_EQ(config.node_name, "n2");
+    EXPECT_EQ(config.guests_uri, "qemu:///system");
+    EXPECT_EQ(config.labeller_dir, "");
+    EXPECT_EQ(config.probe_interval, std::chrono::minutes{5});
+    EXPECT_EQ(config.log.format, "json");
+    EXPECT_EQ(security_of(config).tls.value().certificate, "/cert");
+}
+
+}  // namespace
+}  // namespace scout::agent

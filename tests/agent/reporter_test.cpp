@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/reporter.h"
+
+#include <deque>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <prometheus/counter.h>
+
+#include "base/task_scope.h"
+#include "tests/support/fake_hypervisor.h"
+#include "tests/support/run_to_end.h"
+
+namespace scout::agent {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Lets time pass by itself: a wait is over at once, and the clock shows its end. When the time is
+/// up it waits for ever, and tells.
+class FakePacer final : public Pacer {
+public:
+    FakePacer(asio::io_context& loop, std::chrono::hours span)
+        : end_(now_ + span), timer_(loop, asio::steady_timer::time_point::max()) {}
+
+    [[nodiscard]] SteadyTime now() const override { return now_; }
+    Task<> wait_until(SteadyTime time) override {
+        if (time >= end_) {
+            at_end();
+            co_await timer_.async_wait(as_result);
+            co_return;
+        }
+        if (on_wait) {
+            on_wait();
+        }
+        // Yields, so that other coroutines of the loop have their turn.
+        co_await asio::post(timer_.get_executor(), asio::use_awaitable);
+        now_ = woken_ ? now_ + 1ms : std::max(now_, time);
+        woken_ = false;
+    }
+    void wake() override { woken_ = true; }
+
+    std::function<void()> on_wait;
+    std::function<void()> at_end;
+
+private:
+    SteadyTime now_{1h};
+    SteadyTime end_;
+    asio::steady_timer timer_;
+    bool woken_ = false;
+};
+
+/// Streams that fail at once, or take `patience` messages first.
+class FakeLink final : public AggregatorLink {
+public:
+    class Stream final : public ReportStream {
+    public:
+        explicit Stream(FakeLink& link) : link_(link) { ++link_.open_streams; }
+        ~Stream() override { --link_.open_streams; }
+        Stream(const Stream&) = delete;
+        Stream& operator=(const Stream&) = delete;
+        Stream(Stream&&) = delete;
+        Stream& operator=(Stream&&) = delete;
+
+        Task<Status> send(Message message) override {
+            if (taken_ == link_.patience) {
+                co_return fail(Errc::unavailable, "connection refused");
+            }
+            ++taken_;
+            link_.kinds.push_back(message.index());
+            co_return Status{};
+        }
+        Task<Result<Request>> receive() override {
+            if (!link_.requests.empty() && taken_ > 0) {
+                auto request = std::move(link_.requests.front());
+                link_.requests.pop_front();
+                co_return request;
+            }
+            asio::steady_timer timer(co_await asio::this_coro::executor, 1h);
+            co_await timer.async_wait(as_result);
+            co_return fail(Errc::cancelled, "given up");
+        }
+
+    private:
+        FakeLink& link_;
+        std::size_t taken_ = 0;
+    };
+
+    Result<std::unique_ptr<ReportStream>> open() override {
+        ++opened;
+        return std::make_unique<Stream>(*this);
+    }
+
+    std::size_t patience = 0;
+    std::deque<Request> requests;
+    std::vector<std::size_t> kinds;
+    std::size_t opened = 0;
+    std::size_t open_streams = 0;
+};
+
+class ReporterTest : public testing::Test {
+protected:
+    ReporterTest() : metrics(registry) {
+        HostPart host;
+        host.profile = std::make_shared<const migration::Profile>();
+        host.profile_digest = "d1";
+        snapshot.set_host(std::move(host));
+        snapshot.set_complete();
+    }
+    void run_until_the_time_is_up(FakePacer& pacer) {
+        reporter.emplace(
+            HelloMessage{.node = "n", .host_identity = "i", .agent_version = "v"}, ReportPolicy{},
+            Reporter::Parts{.snapshot = snapshot, .link = link, .pacer = pacer, .metrics = metrics},
+            1);
+        TaskScope scope(loop.get_executor());
+        // Posted: a cancellation from within the reporter itself would be none from outside.
+        auto close = [&] {
+            was_connected = reporter->connected();
+            asio::co_spawn(loop, scope.close(), [](const std::exception_ptr&) {});
+        };
+        pacer.at_end = [&] { asio::post(loop, close); };
+        scope.spawn("reporter", [&] { return reporter->run(); });
+        loop.run();
+        ASSERT_EQ(scope.running(), 0U);
+    }
+
+    asio::io_context loop{1};
+    prometheus::Registry registry;
+    AgentMetrics metrics;
+    Snapshot snapshot;
+    FakeLink link;
+    std::optional<Reporter> reporter;
+    bool was_connected = false;  ///< when the time was up
+};
+
+TEST_F(ReporterTest, StaysSmallAndPatientThrough72HoursWithoutTheAggregator) {
+    FakePacer pacer(loop, 72h);
+    std::uint64_t changes = 0;
+    pacer.on_wait = [&] {
+        // Guests come and go all the time; two live at once.
+        const auto uuid = std::to_string(++changes % 1000);
+        snapshot.set_guests({test::example_guest(uuid), test::example_guest("steady")});
+        if (changes % 3 == 0) {
+            reporter->changed();
+        }
+        ASSERT_EQ(reporter->state().remembered(), 0U);
+        ASSERT_EQ(link.open_streams, 0U);
+    };
+
+    run_until_the_time_is_up(pacer);
+
+    // One attempt in 30 to 60 s once the back-off has grown, however often something changes.
+    EXPECT_GE(link.opened, 72U * 3600 / 60);
+    EXPECT_LE(link.opened, 72U * 3600 / 30 + 10);
+    EXPECT_EQ(metrics.reconnects.Value(), static_cast<double>(link.opened - 1));
+    EXPECT_EQ(snapshot.guests().size(), 2U);
+    EXPECT_FALSE(was_connected);
+    EXPECT_EQ(reporter->last_error(), "connection refused");
+}
+
+TEST_F(ReporterTest, RetriesSlowlyAtAnAggregatorThatAcceptsAndThenBreaksOff) {
+    link.patience = 2;
+    FakePacer pacer(loop, 1h);
+
+    run_until_the_time_is_up(pacer);
+
+    EXPECT_LE(link.opened, 3600U / 8);
+    EXPECT_EQ(link.open_streams, 0U);
+    EXPECT_THAT(std::vector<std::size_t>(link.kinds.begin(), link.kinds.begin() + 4),
+                testing::ElementsAre(0, 1, 0, 1));
+}
+
+TEST_F(ReporterTest, SendsTheProfileAndTheFullReportWhenAsked) {
+    link.patience = 1'000'000;
+    link.requests = {Welcome{}, WantProfile{.digest = "d1"}, WantFull{}};
+    FakePacer pacer(loop, 1h);
+
+    run_until_the_time_is_up(pacer);
+
+    constexpr std::size_t full = 1;
+    constexpr std::size_t heartbeat = 3;
+    constexpr std::size_t profile = 4;
+    EXPECT_EQ(std::count(link.kinds.begin(), link.kinds.end(), profile), 1);
+    EXPECT_GE(std::count(link.kinds.begin(), link.kinds.end(), full), 1);
+    EXPECT_GE(std::count(link.kinds.begin(), link.kinds.end(), heartbeat), 4);
+    EXPECT_TRUE(was_connected);
+    EXPECT_EQ(link.opened, 1U);
+}
+
+TEST(LoopPacerTest, WakesEarlyAlsoIfWokenBefore) {
+    asio::io_context loop{1};
+    const SystemClock clock;
+    LoopPacer pacer(loop.get_executor(), clock);
+    const auto begun = clock.steady();
+
+    pacer.wake();
+    test::run_to_end(loop, pacer.wait_until(begun + 1h));
+    asio::post(loop, [&] { pacer.wake(); });
+    test::run_to_end(loop, pacer.wait_until(begun + 1h));
+
+    EXPECT_LT(clock.steady() - begun, 1min);
+}
+
+}  // namespace
+}  // namespace scout::agent
