@@ -34,9 +34,11 @@ public:
                            step + ": not tried, an earlier call to libvirt has not come back");
         }
         *busy_ = true;
-        auto guarded = [busy = busy_, work = std::move(fn)]() mutable {
+        // Lowered when the work is done, or dropped without being run (the pool is full).
+        std::shared_ptr<void> flag(nullptr, [busy = busy_](void*) { *busy = false; });
+        auto guarded = [flag = std::move(flag), work = std::move(fn)]() mutable {
             auto answer = work();
-            *busy = false;
+            flag.reset();
             return answer;
         };
         auto answer = co_await offload(pool_, limit, std::move(guarded));

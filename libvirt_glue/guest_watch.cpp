@@ -268,7 +268,8 @@ Task<> GuestWatch::drop() {
     };
     live_.reset();
     if (stuck) {
-        pool_.post([work = std::move(work)]() mutable { static_cast<void>(work()); });
+        static_cast<void>(
+            pool_.post([work = std::move(work)]() mutable { static_cast<void>(work()); }));
         co_return;
     }
     const auto limit = std::min(disconnect_limit, config_.call_limit);

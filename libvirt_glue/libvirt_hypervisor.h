@@ -42,8 +42,10 @@ struct LibvirtConfig {
 /// connection() is Reach::not_kept and run() only waits.
 [[nodiscard]] bool is_embedded(const std::string& uri);
 
-/// loop: where all members are called and handlers run. pool and clock must outlive it; so must a
-/// validated config's paths. One at a time per process: libvirt has one event loop.
+/// loop: where all members are called and handlers run. The config must be valid. pool and clock
+/// must outlive the object, and the loop's context must outlive the pool's threads: a call that
+/// comes back hands its answer to the loop. A URI that is not embedded starts libvirt's event
+/// thread, one for the process; the embedded driver needs nothing of libvirt in this process.
 [[nodiscard]] std::unique_ptr<hypervisor::Hypervisor> make_hypervisor(LibvirtConfig config,
                                                                       asio::any_io_executor loop,
                                                                       BlockingPool& pool,

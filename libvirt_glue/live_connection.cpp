@@ -31,11 +31,9 @@ void on_close(virConnectPtr, int reason, void* opaque) {
     context->mailbox->put(std::move(arrival));
 }
 
-void free_context(void* opaque) {
-    delete static_cast<CallbackContext*>(opaque);
-}
-
 }  // namespace
+
+LiveConnection::LiveConnection(ConnectHandle connection) : connection_(std::move(connection)) {}
 
 Result<std::shared_ptr<LiveConnection>> LiveConnection::open(const LiveQuestion& question,
                                                              std::shared_ptr<Mailbox> mailbox) {
@@ -52,11 +50,11 @@ Result<std::shared_ptr<LiveConnection>> LiveConnection::open(const LiveQuestion&
     static_cast<void>(
         virConnectSetKeepAlive(connection, question.keepalive_seconds, question.keepalive_count));
     CallbackContext context{.mailbox = std::move(mailbox), .connection = question.number};
-    auto own = std::make_unique<CallbackContext>(context);
-    if (virConnectRegisterCloseCallback(connection, on_close, own.get(), free_context) == 0) {
-        static_cast<void>(own.release());
-        live->close_registered_ = true;
-    }
+    // Owned here, not by libvirt: a driver without such a callback takes it, says yes, and never
+    // frees it. Taking the callback off waits for one that is running.
+    live->close_context_ = std::make_unique<CallbackContext>(context);
+    live->close_registered_ = virConnectRegisterCloseCallback(
+                                  connection, on_close, live->close_context_.get(), nullptr) == 0;
     if (auto done = register_domain_callbacks(connection, context, live->callbacks_); !done) {
         return fail(std::move(done.error()).within("open " + question.uri));
     }

@@ -19,6 +19,8 @@ struct LiveQuestion {
     unsigned keepalive_count = 3;
 };
 
+struct CallbackContext;
+
 /// An open, read-only connection with its callbacks registered: they copy plain data into the
 /// mailbox and call nothing of libvirt that could wait. Opening and destroying block (pool thread);
 /// the destructor takes the callbacks off first. An EventThread must be running.
@@ -37,8 +39,9 @@ public:
     [[nodiscard]] virConnectPtr get() const noexcept { return connection_.get(); }
 
 private:
-    explicit LiveConnection(ConnectHandle connection) : connection_(std::move(connection)) {}
+    explicit LiveConnection(ConnectHandle connection);
 
+    std::unique_ptr<CallbackContext> close_context_;  ///< outlives the connection
     ConnectHandle connection_;
     std::vector<int> callbacks_;
     bool close_registered_ = false;

@@ -33,7 +33,11 @@ public:
         scope_.spawn("hypervisor", [this] { return hypervisor->run(); });
     }
 
-    ~LiveHypervisor() { stop(); }
+    ~LiveHypervisor() {
+        stop();
+        // Before the loop goes: a call that comes back hands its answer to it.
+        static_cast<void>(pool.stop(std::chrono::seconds{10}));
+    }
     LiveHypervisor(const LiveHypervisor&) = delete;
     LiveHypervisor& operator=(const LiveHypervisor&) = delete;
     LiveHypervisor(LiveHypervisor&&) = delete;
