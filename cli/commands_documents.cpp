@@ -21,29 +21,31 @@ int compare_pair(Session& session, const Request& request, const migration::CpuM
         return session.show(answer, exit_code_of(answer.comparison.truth));
     }
     PairAnswer answer{.source = request.subject, .target = request.target, .comparison = {}};
-    const auto blame = [&session, &answer](const std::string& path, const Result<Side>& side) {
-        if (!side) {
-            static_cast<void>(session.fail_with(side.error()));
-            auto one = unusable_document(path, side.error().message);
-            answer.comparison.reasons.push_back(std::move(one.reasons.front()));
-        }
+    const auto blame = [&session, &answer](const std::string& path, const Error& error) {
+        static_cast<void>(session.fail_with(error));
+        auto one = unusable_document(path, error.message);
+        answer.comparison.reasons.push_back(std::move(one.reasons.front()));
     };
-    blame(request.subject, guest);
-    blame(request.target, target);
+    if (!guest) {
+        blame(request.subject, guest.error());
+    }
+    if (!target) {
+        blame(request.target, target.error());
+    }
     const bool for_scripts = session.format() == Format::json || session.format() == Format::yaml;
     return for_scripts ? session.show(answer, exit_code::error) : exit_code::error;
 }
 
 /// Live domains among the documents are guests: sources of pairs, never targets.
 struct AllSides {
-    std::vector<Side> sides;
+    std::vector<AnySide> sides;
     std::vector<DocumentState> states;
 };
 
 AllSides load_all(const std::vector<std::string>& documents, const migration::CpuMap* map) {
     AllSides all;
     for (const auto& path : documents) {
-        auto side = load_side(path, map);
+        auto side = load_any(path, map);
         all.states.push_back({.document = path,
                               .usable = side.has_value(),
                               .reason = side ? std::string{} : side.error().message});
@@ -57,11 +59,12 @@ AllSides load_all(const std::vector<std::string>& documents, const migration::Cp
 int write_pairs(Session& session, const AllSides& all, const migration::CpuMap* map) {
     PairStream stream(session.format(), session.style());
     int code = session.show_text(stream.head(all.states));
-    for (const auto& guest : all.sides) {
+    for (const auto& source : all.sides) {
         std::string lines;
-        for (const auto& target : all.sides) {
-            if (&guest != &target && target.host) {
-                lines += stream.pair(compare_sides(guest, target, map));
+        for (const auto& any : all.sides) {
+            const auto* target = std::get_if<HostSide>(&any);
+            if (target != nullptr && &source != &any) {
+                lines += stream.pair(compare_sides(side_of(source), *target, map));
             }
         }
         if (code == exit_code::can) {
@@ -106,11 +109,11 @@ int run_profile(Session& session, const Request& request) {
     if (!map) {
         return session.fail_with(map.error());
     }
-    auto side = load_host(request.subject, *map);
-    if (!side) {
-        return session.fail_with(side.error());
+    auto host = load_host(request.subject, *map);
+    if (!host) {
+        return session.fail_with(host.error());
     }
-    return session.show(make_profile(std::move(side->host->documents.profile), *map));
+    return session.show(make_profile(std::move(host->host.documents.profile), *map));
 }
 
 int run_labels(Session& session, const Request& request) {
@@ -118,11 +121,11 @@ int run_labels(Session& session, const Request& request) {
     if (!map) {
         return session.fail_with(map.error());
     }
-    const auto side = load_host(request.subject, *map);
-    if (!side) {
-        return session.fail_with(side.error());
+    const auto host = load_host(request.subject, *map);
+    if (!host) {
+        return session.fail_with(host.error());
     }
-    const auto& node = side->host->documents;
+    const auto& node = host->host.documents;
     return session.show(
         LabelsAnswer{.document = request.subject,
                      .labels = migration::labeller_labels(node.profile, node.facts, *map)});

@@ -75,8 +75,8 @@ int impact_of_documents(Session& session, const Request& request) {
     if (!after) {
         return session.fail_with(after.error());
     }
-    return session.show(migration::upgrade_impact(before->host->documents.profile,
-                                                  after->host->documents.profile, *map));
+    return session.show(migration::upgrade_impact(before->host.documents.profile,
+                                                  after->host.documents.profile, *map));
 }
 
 int watch_guests(Session& session, const std::string& node) {

@@ -98,7 +98,7 @@ int why_not_document(Session& session, const Request& request, const std::string
         return session.fail_with(target.error());
     }
     migration::Placement placement{.subject = request.subject,
-                                   .source = guest->host ? guest->path : std::string{},
+                                   .source = guest->host_model ? guest->path : std::string{},
                                    .nodes = {}};
     placement.nodes.push_back(
         {.node = request.target, .comparison = compare_sides(*guest, *target, *map).comparison});

@@ -105,6 +105,7 @@ std::string quotable(std::string text) {
 
 std::string command_names(const Grammar& grammar, std::string_view separator) {
     std::vector<std::string> names;
+    names.reserve(grammar.commands.size());
     for (const auto& command : grammar.commands) {
         names.push_back(command.name);
     }
@@ -218,8 +219,8 @@ std::string zsh_script(const Grammar& grammar) {
         const auto positional = command.positional.values == Values::none
                                     ? std::string{}
                                     : " \\\n            '*" + zsh_values(command.positional) + "'";
-        out += "        " + command.name + ") _arguments" + zsh_options(command) + global +
-               positional + " ;;\n";
+        out.append("        ").append(command.name).append(") _arguments");
+        out.append(zsh_options(command)).append(global).append(positional).append(" ;;\n");
     }
     return out +
            "        esac ;;\n    esac\n}\n"

@@ -47,24 +47,25 @@ migration::StockGuest asked_of(const migration::StockGuest& guest, const Host& t
     return asked;
 }
 
-Side host_side(const std::string& path, documents::NodeDocuments node,
-               const migration::CpuMap* map) {
+HostSide host_side(const std::string& path, documents::NodeDocuments node,
+                   const migration::CpuMap* map) {
+    auto labels = node_labels(node, map);
     Side side{.path = path,
               .guest = migration::host_model_guest(node.profile),
-              .stock = {},
-              .host = std::nullopt};
-    auto labels = node_labels(node, map);
-    side.stock = migration::stock_host_model_guest(migration::stock_node(labels), {});
-    side.host = Host{.documents = std::move(node), .labels = std::move(labels)};
-    return side;
+              .stock = migration::stock_host_model_guest(migration::stock_node(labels), {}),
+              .host_model = true};
+    return {.side = std::move(side),
+            .host = {.documents = std::move(node), .labels = std::move(labels)}};
 }
 
 /// The node that a live domain runs on is not known from its document: no labels, so the gate asks
 /// for the named model as the live XML has it.
 Side guest_side(const std::string& path, documents::LiveDomain domain) {
-    Side side{.path = path, .guest = std::move(domain.cpu), .stock = {}, .host = std::nullopt};
-    side.stock = migration::stock_guest(side.guest, {});
-    return side;
+    auto stock = migration::stock_guest(domain.cpu, {});
+    return {.path = path,
+            .guest = std::move(domain.cpu),
+            .stock = std::move(stock),
+            .host_model = false};
 }
 
 /// Files and labeller folders directly in the folder.
@@ -89,7 +90,12 @@ Result<std::vector<std::string>> list_documents(const fs::path& folder) {
 
 }  // namespace
 
-Result<Side> load_side(const std::string& path, const migration::CpuMap* map) {
+const Side& side_of(const AnySide& any) noexcept {
+    const auto* host = std::get_if<HostSide>(&any);
+    return host == nullptr ? *std::get_if<Side>(&any) : host->side;
+}
+
+Result<AnySide> load_any(const std::string& path, const migration::CpuMap* map) {
     std::error_code ignored;
     if (fs::is_directory(path, ignored)) {
         auto node = documents::read_labeller_folder(path);
@@ -110,15 +116,26 @@ Result<Side> load_side(const std::string& path, const migration::CpuMap* map) {
     return host_side(path, std::move(node), map);
 }
 
-Result<Side> load_host(const std::string& path, const migration::CpuMap* map) {
-    auto side = load_side(path, map);
-    if (side && !side->host) {
-        return fail(Errc::invalid,
-                    path +
-                        ": expected a host (domain capabilities, a host-model <cpu> or a "
-                        "labeller folder), found a live domain: a guest can only be the source");
+Result<Side> load_side(const std::string& path, const migration::CpuMap* map) {
+    auto any = load_any(path, map);
+    if (!any) {
+        return fail(std::move(any.error()));
     }
-    return side;
+    return side_of(*any);
+}
+
+Result<HostSide> load_host(const std::string& path, const migration::CpuMap* map) {
+    auto any = load_any(path, map);
+    if (!any) {
+        return fail(std::move(any.error()));
+    }
+    if (auto* host = std::get_if<HostSide>(&*any)) {
+        return std::move(*host);
+    }
+    return fail(Errc::invalid,
+                path +
+                    ": expected a host (domain capabilities, a host-model <cpu> or a "
+                    "labeller folder), found a live domain: a guest can only be the source");
 }
 
 Result<std::vector<std::string>> expand_documents(const std::vector<std::string>& paths) {
@@ -152,33 +169,33 @@ Result<std::vector<std::string>> expand_documents(const std::vector<std::string>
 Hosts load_hosts(const std::vector<std::string>& documents, const migration::CpuMap* map) {
     Hosts hosts;
     for (const auto& path : documents) {
-        auto side = load_host(path, map);
-        if (side) {
-            hosts.usable.push_back(std::move(*side));
+        auto host = load_host(path, map);
+        if (host) {
+            hosts.usable.push_back(std::move(*host));
         } else {
             hosts.unusable.push_back(
-                {.document = path, .usable = false, .reason = std::move(side.error().message)});
+                {.document = path, .usable = false, .reason = std::move(host.error().message)});
         }
     }
     return hosts;
 }
 
-PairAnswer compare_sides(const Side& guest, const Side& target, const migration::CpuMap* map) {
-    const auto asked = asked_of(guest.stock, *target.host);
+PairAnswer compare_sides(const Side& guest, const HostSide& target, const migration::CpuMap* map) {
+    const auto asked = asked_of(guest.stock, target.host);
     return {.source = guest.path,
-            .target = target.path,
-            .comparison = migration::compare(guest.guest, asked, target.host->view(), map)};
+            .target = target.side.path,
+            .comparison = migration::compare(guest.guest, asked, target.host.view(), map)};
 }
 
 migration::Placement place(const std::string& subject, const Side& guest, const Hosts& hosts,
                            const migration::CpuMap* map) {
     migration::Placement placement{
-        .subject = subject, .source = guest.host ? guest.path : std::string{}, .nodes = {}};
+        .subject = subject, .source = guest.host_model ? guest.path : std::string{}, .nodes = {}};
     for (const auto& target : hosts.usable) {
         std::error_code ignored;
-        if (!fs::equivalent(guest.path, target.path, ignored)) {
-            placement.nodes.push_back(
-                {.node = target.path, .comparison = compare_sides(guest, target, map).comparison});
+        if (!fs::equivalent(guest.path, target.side.path, ignored)) {
+            placement.nodes.push_back({.node = target.side.path,
+                                       .comparison = compare_sides(guest, target, map).comparison});
         }
     }
     for (const auto& document : hosts.unusable) {
@@ -201,8 +218,8 @@ Result<migration::Baseline> make_baseline(const Hosts& hosts, const migration::C
     }
     std::vector<migration::NamedProfile> profiles;
     profiles.reserve(hosts.usable.size());
-    for (const auto& side : hosts.usable) {
-        profiles.push_back({.name = side.path, .profile = side.host->documents.profile});
+    for (const auto& host : hosts.usable) {
+        profiles.push_back({.name = host.side.path, .profile = host.host.documents.profile});
     }
     return migration::find_baseline(profiles, map);
 }

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "base/result.h"
@@ -28,20 +28,34 @@ struct Host {
     }
 };
 
-/// One document as either side of a comparison. A live domain is a guest only.
+/// The guest's side of a comparison: a live domain, or the host-model guest of a host.
 struct Side {
-    std::string path;  ///< as given
+    std::string path;  ///< of the document, as given
     migration::GuestCpu guest;
     migration::StockGuest stock;
-    std::optional<Host> host;  ///< none for a live domain
+    bool host_model = false;  ///< then `path` is also where it would start
 };
+
+/// A host's document: a target, and the source of its host-model guest.
+struct HostSide {
+    Side side;
+    Host host;
+};
+
+/// What a document is: a live domain is a guest only.
+using AnySide = std::variant<Side, HostSide>;
+
+[[nodiscard]] const Side& side_of(const AnySide& any) noexcept;
 
 /// Domain capabilities, a bare `<cpu>`, a live domain XML or a labeller folder. Errors as of
 /// documents::read_document().
+[[nodiscard]] Result<AnySide> load_any(const std::string& path, const migration::CpuMap* map);
+
+/// The same as a guest, whatever it is.
 [[nodiscard]] Result<Side> load_side(const std::string& path, const migration::CpuMap* map);
 
-/// The same, for what must be a host: a live domain is Errc::invalid.
-[[nodiscard]] Result<Side> load_host(const std::string& path, const migration::CpuMap* map);
+/// The same for what must be a host: a live domain is Errc::invalid.
+[[nodiscard]] Result<HostSide> load_host(const std::string& path, const migration::CpuMap* map);
 
 /// Files stay, a labeller folder stays one document, any other folder becomes its files and
 /// labeller folders (no hidden ones, sorted). Errors: no such path, or too many documents.
@@ -50,13 +64,13 @@ struct Side {
 
 /// Hosts of many documents; those that could not be used beside them.
 struct Hosts {
-    std::vector<Side> usable;
+    std::vector<HostSide> usable;
     std::vector<DocumentState> unusable;
 };
 [[nodiscard]] Hosts load_hosts(const std::vector<std::string>& documents,
                                const migration::CpuMap* map);
 
-[[nodiscard]] PairAnswer compare_sides(const Side& guest, const Side& target,
+[[nodiscard]] PairAnswer compare_sides(const Side& guest, const HostSide& target,
                                        const migration::CpuMap* map);
 
 /// `subject` is how the caller calls the guest. The guest's own document is left out of the nodes;

@@ -28,7 +28,6 @@ Tone tone_of_cell(char cell) {
         case matrix_cell::can:
             return Tone::good;
         case matrix_cell::cannot:
-            return Tone::bad;
         case matrix_cell::gap:
             return Tone::bad;
         case matrix_cell::unknown:
