@@ -169,6 +169,14 @@ void free_context(void* opaque) {
     delete static_cast<CallbackContext*>(opaque);
 }
 
+/// libvirt takes callbacks of every kind by one type, and calls each as what its id says. By way of
+/// the type that compilers take for "any function".
+template <class Callback>
+virConnectDomainEventGenericCallback generic(Callback* callback) {
+    return reinterpret_cast<virConnectDomainEventGenericCallback>(
+        reinterpret_cast<void (*)()>(callback));
+}
+
 struct Wanted {
     int id;
     virConnectDomainEventGenericCallback callback;
@@ -179,12 +187,12 @@ struct Wanted {
 Status register_domain_callbacks(virConnectPtr connection, const CallbackContext& context,
                                  std::vector<int>& ids) {
     const std::array wanted{
-        Wanted{VIR_DOMAIN_EVENT_ID_LIFECYCLE, VIR_DOMAIN_EVENT_CALLBACK(on_lifecycle)},
-        Wanted{VIR_DOMAIN_EVENT_ID_REBOOT, VIR_DOMAIN_EVENT_CALLBACK(on_reboot)},
-        Wanted{VIR_DOMAIN_EVENT_ID_MIGRATION_ITERATION, VIR_DOMAIN_EVENT_CALLBACK(on_iteration)},
-        Wanted{VIR_DOMAIN_EVENT_ID_JOB_COMPLETED, VIR_DOMAIN_EVENT_CALLBACK(on_job)},
-        Wanted{VIR_DOMAIN_EVENT_ID_DEVICE_REMOVED, VIR_DOMAIN_EVENT_CALLBACK(on_device_removed)},
-        Wanted{VIR_DOMAIN_EVENT_ID_AGENT_LIFECYCLE, VIR_DOMAIN_EVENT_CALLBACK(on_agent)},
+        Wanted{VIR_DOMAIN_EVENT_ID_LIFECYCLE, generic(on_lifecycle)},
+        Wanted{VIR_DOMAIN_EVENT_ID_REBOOT, generic(on_reboot)},
+        Wanted{VIR_DOMAIN_EVENT_ID_MIGRATION_ITERATION, generic(on_iteration)},
+        Wanted{VIR_DOMAIN_EVENT_ID_JOB_COMPLETED, generic(on_job)},
+        Wanted{VIR_DOMAIN_EVENT_ID_DEVICE_REMOVED, generic(on_device_removed)},
+        Wanted{VIR_DOMAIN_EVENT_ID_AGENT_LIFECYCLE, generic(on_agent)},
     };
     for (const auto& [id, callback] : wanted) {
         auto own = std::make_unique<CallbackContext>(context);
