@@ -121,7 +121,7 @@ RULES = [
     Rule("throwing-number", "read numbers with std::from_chars", is_cpp,
          pattern(r"\bsto(i|l|ll|ul|ull|f|d|ld)\s*\(|\bato(i|l|ll|f)\s*\(|\bstrto(l|ul|ll|ull|d)\b")),
     Rule("sleep", "wait on a timer of the loop, never sleep",
-         lambda p: is_cpp(p) and not is_test(p),
+         lambda p: is_cpp(p) and not in_folder(p, "tests", "bench"),
          pattern(r"\bsleep_(for|until)\b|\b(u|nano)?sleep\s*\(")),
     Rule("licence-line", f"the first line says {SPDX}", has_licence_line, misses_licence),
     Rule("file-length", "at most 400 lines, tests 500, main.cpp 150: split it by behaviour",
