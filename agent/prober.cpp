@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <prometheus/counter.h>
 #include <prometheus/gauge.h>
@@ -75,7 +76,10 @@ Task<bool> Prober::probe_once() {
 }
 
 Task<Result<NodeReading>> Prober::ask_hypervisor() {
-    auto documents = co_await parts_.hypervisor.probe();
+    // In a coroutine of its own: a probe that must clean up after a cancellation turns cancellation
+    // off for the coroutine that it runs in, and this one has to end when it is told to.
+    auto documents =
+        co_await asio::co_spawn(parts_.loop, parts_.hypervisor.probe(), asio::use_awaitable);
     if (!documents) {
         co_return fail(std::move(documents.error()));
     }

@@ -64,6 +64,8 @@ Task<Result<HostDocuments>> FakeHypervisor::probe() {
         co_await offload(pool_, limit, std::move(work));
         co_return fail(Errc::cancelled, "the probe was stuck");
     }
+    // As an adapter that ends a child process whatever happens.
+    co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
     co_return documents;
 }
 
