@@ -139,7 +139,9 @@ Result<PlacementSubject> find_subject(const virt_scout::v1::Subject& subject,
         }
         out->name = found->guest->name.empty() ? found->guest->uuid : found->guest->name;
         out->source = found->node;
-        out->guest = *found->guest->cpu;
+        out->guest = found->node->profile == nullptr
+                         ? *found->guest->cpu
+                         : migration::running_on(*found->guest->cpu, found->node->profile->profile);
         out->stock = migration::stock_guest(out->guest, source_labels(*found->node, matrix));
     } else if (subject.has_host_model_of()) {
         out = host_model_subject(subject.host_model_of(), registry, matrix);
