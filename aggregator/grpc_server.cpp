@@ -25,6 +25,7 @@ constexpr int keepalive_answer_ms = 20'000;
 constexpr int least_ping_interval_ms = 10'000;
 /// Reports are small and rare: what is read and buffered for each connection is kept small too.
 constexpr int read_chunk_bytes = 2048;
+constexpr int tls_frame_bytes = 4096;
 constexpr mode_t socket_mode = 0660;
 
 void tune(grpc::ServerBuilder& builder) {
@@ -39,6 +40,7 @@ void tune(grpc::ServerBuilder& builder) {
                                least_ping_interval_ms);
     builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
     builder.AddChannelArgument(GRPC_ARG_TCP_READ_CHUNK_SIZE, read_chunk_bytes);
+    builder.AddChannelArgument(GRPC_ARG_TSI_MAX_FRAME_SIZE, tls_frame_bytes);
     builder.AddChannelArgument(GRPC_ARG_TCP_MIN_READ_CHUNK_SIZE, read_chunk_bytes);
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <boost/asio/steady_timer.hpp>
+#include <malloc.h>
 #include <spdlog/spdlog.h>
 
 #include "aggregator/snapshot_file.h"
@@ -30,7 +31,7 @@ SnapshotKeeper::SnapshotKeeper(std::filesystem::path path, std::chrono::millisec
 
 Task<> SnapshotKeeper::load() {
     auto read = [path = path_]() -> Result<LoadedSnapshot> { return load_snapshot(path); };
-    const auto loaded = co_await offload(pool_, read_limit, std::move(read));
+    auto loaded = co_await offload(pool_, read_limit, std::move(read));
     if (!loaded || !loaded->message.empty()) {
         spdlog::warn("starting empty file={} reason={}", log_value(path_.string()),
                      log_value(loaded ? loaded->message : loaded.error().message));
@@ -46,6 +47,8 @@ Task<> SnapshotKeeper::load() {
                       log_value(set_aside(path_, fleet_.wall())));
         co_return;
     }
+    // The text and its messages were several times what is left of them.
+    ::malloc_trim(0);
     spdlog::info("snapshot read file={} nodes={} guests={}", log_value(path_.string()),
                  fleet_.registry().nodes().size(), fleet_.registry().guests());
 }

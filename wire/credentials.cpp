@@ -13,6 +13,7 @@
 
 #include "base/files.h"
 #include "wire/endpoint.h"
+#include "wire/tls_memory.h"
 
 namespace scout::wire {
 namespace {
@@ -119,6 +120,7 @@ Result<std::shared_ptr<grpc::ServerCredentials>> server_credentials(const Endpoi
     if (endpoint.is_unix() || !security.tls) {
         return grpc::InsecureServerCredentials();
     }
+    keep_tls_small();
     tls::TlsServerCredentialsOptions options{watch(*security.tls)};
     options.watch_root_certs();
     options.watch_identity_key_cert_pairs();

@@ -3,7 +3,6 @@
 
 #include <fstream>
 #include <stdexcept>
-#include <string_view>
 
 #include <openssl/bio.h>
 #include <openssl/evp.h>
@@ -61,16 +60,22 @@ void extend(X509* certificate, X509* issuer, int kind, const std::string& value)
     X509_EXTENSION_free(extension);
 }
 
-void write(const std::filesystem::path& path, BIO* bio) {
+std::string text_of(BIO* bio) {
     char* data = nullptr;
     const long size = BIO_get_mem_data(bio, &data);
-    std::ofstream{path} << std::string_view{data, static_cast<std::size_t>(size)};
+    return {data, static_cast<std::size_t>(size)};
 }
 
-void write_certificate(const std::filesystem::path& path, X509* certificate) {
+std::string pem_of(X509* certificate) {
     const Bio bio{BIO_new(BIO_s_mem())};
     PEM_write_bio_X509(bio.get(), certificate);
-    write(path, bio.get());
+    return text_of(bio.get());
+}
+
+std::string pem_of(EVP_PKEY* key) {
+    const Bio bio{BIO_new(BIO_s_mem())};
+    PEM_write_bio_PrivateKey(bio.get(), key, nullptr, nullptr, 0, nullptr, nullptr);
+    return text_of(bio.get());
 }
 
 }  // namespace
@@ -91,9 +96,7 @@ Authority::Authority(const std::string& name) : material_(std::make_unique<Mater
 
 Authority::~Authority() = default;
 
-void Authority::issue(const std::filesystem::path& folder, const std::string& common_name,
-                      const std::string& dns_name) const {
-    std::filesystem::create_directories(folder);
+Authority::Pem Authority::make(const std::string& common_name, const std::string& dns_name) const {
     const Key key = make_key();
     const auto certificate = start_certificate(key.get(), common_name, 2);
     X509* issuer = material_->certificate.get();
@@ -101,11 +104,17 @@ void Authority::issue(const std::filesystem::path& folder, const std::string& co
     const std::string dns = dns_name.empty() ? "" : ",DNS:" + dns_name;
     extend(certificate.get(), issuer, NID_subject_alt_name, "IP:127.0.0.1" + dns);
     need(X509_sign(certificate.get(), material_->key.get(), EVP_sha256()) > 0, "sign");
-    write_certificate(folder / "ca.pem", issuer);
-    write_certificate(folder / "certificate.pem", certificate.get());
-    const Bio bio{BIO_new(BIO_s_mem())};
-    PEM_write_bio_PrivateKey(bio.get(), key.get(), nullptr, nullptr, 0, nullptr, nullptr);
-    write(folder / "key.pem", bio.get());
+    return {
+        .ca = pem_of(issuer), .certificate = pem_of(certificate.get()), .key = pem_of(key.get())};
+}
+
+void Authority::issue(const std::filesystem::path& folder, const std::string& common_name,
+                      const std::string& dns_name) const {
+    std::filesystem::create_directories(folder);
+    const auto pem = make(common_name, dns_name);
+    std::ofstream{folder / "ca.pem"} << pem.ca;
+    std::ofstream{folder / "certificate.pem"} << pem.certificate;
+    std::ofstream{folder / "key.pem"} << pem.key;
 }
 
 }  // namespace scout::test

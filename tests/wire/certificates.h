@@ -17,8 +17,16 @@ public:
     Authority(Authority&&) = delete;
     Authority& operator=(Authority&&) = delete;
 
-    /// Writes ca.pem, certificate.pem and key.pem into the folder: a certificate for `common_name`
-    /// with the DNS name `dns_name` (left out if empty) and the address 127.0.0.1.
+    /// A certificate for `common_name` with the DNS name `dns_name` (left out if empty) and the
+    /// address 127.0.0.1, with its key, all in PEM form.
+    struct Pem {
+        std::string ca;
+        std::string certificate;
+        std::string key;
+    };
+    [[nodiscard]] Pem make(const std::string& common_name, const std::string& dns_name) const;
+
+    /// The same as files: ca.pem, certificate.pem and key.pem in the folder.
     void issue(const std::filesystem::path& folder, const std::string& common_name,
                const std::string& dns_name) const;
 
