@@ -109,8 +109,8 @@ Task<Status> GuestWatch::resync() {
     want_full_ = true;
     wake();
     const auto [error] = co_await waiter->done.async_wait(as_result);
-    if (waiter->outcome) {
-        co_return std::move(*waiter->outcome);
+    if (auto& outcome = waiter->outcome; outcome.has_value()) {
+        co_return std::move(outcome.value());
     }
     waiters_.erase(std::remove(waiters_.begin(), waiters_.end(), waiter), waiters_.end());
     if (error) {

@@ -30,7 +30,7 @@ public:
         for (int at = 0; at < count_; ++at) {
             virDomainFree(domains_[at]);
         }
-        std::free(domains_);
+        std::free(static_cast<void*>(domains_));
     }
     DomainList(const DomainList&) = delete;
     DomainList& operator=(const DomainList&) = delete;

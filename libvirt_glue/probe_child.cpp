@@ -62,7 +62,7 @@ bool write_all(std::string_view text) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     sigset_t none{};
     ::sigemptyset(&none);
-    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
     std::string answer;
     try {
         answer = format_answer(ask(question));
@@ -156,7 +156,7 @@ int probe_child_main(int argc, const char* const* argv) {
     for (const int number : {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGALRM}) {
         ::sigaddset(&awaited, number);
     }
-    ::sigprocmask(SIG_BLOCK, &awaited, nullptr);
+    ::pthread_sigmask(SIG_BLOCK, &awaited, nullptr);
     ::alarm(life_seconds);
     const pid_t asker = ::fork();
     if (asker < 0) {
