@@ -26,6 +26,10 @@ target_compile_options(scout_flags INTERFACE
     # GCC 12's std::stable_sort names a function that its own headers mark deprecated.
     $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
 target_include_directories(scout_flags INTERFACE "${CMAKE_SOURCE_DIR}" "${CMAKE_BINARY_DIR}")
+if(SCOUT_FAST_BUILD)
+    # gRPC brings the flag along; a precompiled header needs it everywhere or nowhere.
+    target_compile_options(scout_flags INTERFACE -pthread)
+endif()
 
 # Headers that nearly every file reads, read once. The dev and clang builds do without, so that a
 # file that forgets an include is found there. `headers` is a target of ScoutHeaders.cmake.

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Everything that comes from the distribution, found once.
 
-# gRPC brings -pthread along; precompiled headers need it everywhere or nowhere.
-set(THREADS_PREFER_PTHREAD_FLAG ${SCOUT_FAST_BUILD})
 find_package(Threads REQUIRED)
 find_package(OpenSSL REQUIRED)
 find_package(Boost 1.81 REQUIRED COMPONENTS json)
