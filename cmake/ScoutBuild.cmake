@@ -7,14 +7,10 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
-option(SCOUT_FAST_BUILD "precompiled headers, and a compiler cache that clones of the tree share" OFF)
 find_program(SCOUT_CCACHE ccache)
 if(SCOUT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-    if(SCOUT_FAST_BUILD)
-        set(shared_cache "CCACHE_BASEDIR=${CMAKE_SOURCE_DIR};CCACHE_NOHASHDIR=1;")
-    endif()
     set(CMAKE_CXX_COMPILER_LAUNCHER
-        "${CMAKE_COMMAND};-E;env;${shared_cache}CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime;${SCOUT_CCACHE}")
+        "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime;${SCOUT_CCACHE}")
 endif()
 
 # Designated initialisers leave out what has a default; GCC calls that missing.
@@ -26,19 +22,6 @@ target_compile_options(scout_flags INTERFACE
     # GCC 12's std::stable_sort names a function that its own headers mark deprecated.
     $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
 target_include_directories(scout_flags INTERFACE "${CMAKE_SOURCE_DIR}" "${CMAKE_BINARY_DIR}")
-if(SCOUT_FAST_BUILD)
-    # gRPC brings the flag along; a precompiled header needs it everywhere or nowhere.
-    target_compile_options(scout_flags INTERFACE -pthread)
-endif()
-
-# Headers that nearly every file reads, read once. The dev and clang builds do without, so that a
-# file that forgets an include is found there. `headers` is a target of ScoutHeaders.cmake.
-function(scout_precompile target headers)
-    if(SCOUT_FAST_BUILD)
-        target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
-        target_precompile_headers(${target} REUSE_FROM ${headers})
-    endif()
-endfunction()
 
 # scout_library(name SOURCES … [PUBLIC …] [PRIVATE …]): one folder, one library, target scout::name.
 function(scout_library name)
@@ -47,9 +30,6 @@ function(scout_library name)
     add_library(scout::${name} ALIAS scout_${name})
     target_include_directories(scout_${name} PUBLIC "${CMAKE_SOURCE_DIR}")
     target_link_libraries(scout_${name} PUBLIC ${arg_PUBLIC} PRIVATE scout_flags ${arg_PRIVATE})
-    if(NOT name STREQUAL "base")
-        scout_precompile(scout_${name} scout_headers)
-    endif()
 endfunction()
 
 # scout_program(name SOURCES … LINK …): a program in build/<preset>/bin.
@@ -64,7 +44,6 @@ function(scout_test name)
     cmake_parse_arguments(arg "" "LABEL" "SOURCES;LINK" ${ARGN})
     add_executable(${name}_test ${arg_SOURCES})
     target_link_libraries(${name}_test PRIVATE scout_flags scout::test_support GTest::gmock_main ${arg_LINK})
-    scout_precompile(${name}_test scout_test_headers)
     set(labels "${arg_LABEL}")
     if(NOT labels)
         set(labels "unit")

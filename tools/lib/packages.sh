@@ -21,7 +21,7 @@ run_packages() {
 }
 
 readonly test_packages=(
-    libgtest-dev libgmock-dev libbenchmark-dev libvirt-daemon openssl python3
+    libgtest-dev libgmock-dev libvirt-daemon openssl python3
     clang-19 libclang-rt-19-dev
 )
 readonly full_packages=(clang-tidy-19 clang-format-19)

@@ -1,2 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-// Carries the precompiled headers of ScoutHeaders.cmake; holds nothing itself.
