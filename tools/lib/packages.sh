@@ -90,6 +90,18 @@ explain_apt() {
     die "apt-get failed; its last lines are above"
 }
 
+# For root, libvirt's driver refuses to start without the user that it runs guests as. The package
+# libvirt-daemon-system makes it, but starts a daemon too, which nothing here needs.
+need_driver_user() {
+    ((EUID == 0)) || return 0
+    getent group kvm >/dev/null || groupadd --system kvm
+    getent group libvirt-qemu >/dev/null || groupadd --system libvirt-qemu
+    getent passwd libvirt-qemu >/dev/null && return 0
+    note "adding the system user libvirt-qemu, as libvirt's own package does"
+    useradd --system --no-create-home --home-dir /var/lib/libvirt --shell /usr/sbin/nologin \
+        --gid kvm --groups libvirt-qemu libvirt-qemu
+}
+
 # need_packages NAME…: installs what is missing; does nothing, and needs no rights, if nothing is.
 need_packages() {
     local log missing
