@@ -2,6 +2,9 @@
 # shellcheck shell=bash
 # Configuring, building and testing one preset. Needs common.sh.
 
+# A clone of the tree in another folder finds in the compiler cache what this one has compiled.
+export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
+
 # build PRESET TARGET… -- CMAKE-OPTION…
 build() {
     local preset=$1 targets=()
