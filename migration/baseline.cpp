@@ -118,7 +118,8 @@ FeatureSet custom_features(const std::vector<Host>& hosts, const FeatureSet& mod
     for (const auto& host : hosts) {
         common = intersect(common, host.supported.features);
     }
-    return subtract(common, model);
+    // invtsc ties a guest to the TSC frequency of its host (the cpu_map: migratable='no').
+    return subtract(subtract(common, model), {"invtsc"});
 }
 
 }  // namespace

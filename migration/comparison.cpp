@@ -46,7 +46,6 @@ Comparison compare(const GuestCpu& guest, const StockGuest& stock, const NodeVie
     out.map = std::move(truth.map);
     out.reasons = std::move(truth.reasons);
     std::move(gate.reasons.begin(), gate.reasons.end(), std::back_inserter(out.reasons));
-    order_by_weight(out.reasons);
     return out;
 }
 

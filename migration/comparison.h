@@ -26,7 +26,7 @@ struct Comparison {
     Verdict gate = Verdict::unknown;
     Verdict truth = Verdict::unknown;
     FeatureSet missing;
-    std::vector<Reason> reasons;  ///< both layers, heaviest first, truth before stock
+    std::vector<Reason> reasons;  ///< both layers, truth before stock, heaviest first in each
     std::string map;
 
     /// Gate yes, truth no: a migration that starts and then dies in libvirt (case 31).

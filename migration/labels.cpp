@@ -61,8 +61,8 @@ void add_assumed_models(Labels& labels, const CpuMap* map, const LabelOptions& o
     }
 }
 
-void add_host_model(Labels& labels, const Profile& profile, const LabelOptions& options) {
-    const auto& host_model = *profile.host_model;
+void add_host_model(Labels& labels, const Profile& profile, const HostModel& host_model,
+                    const LabelOptions& options) {
     if (options.obsolete_models != nullptr && options.obsolete_models->contains(host_model.name)) {
         set(labels, label::obsolete, "");
     }
@@ -116,7 +116,7 @@ Labels labeller_labels(const Profile& profile, const HostFacts& facts, const Cpu
         }
     }
     if (profile.host_model) {
-        add_host_model(labels, profile, options);
+        add_host_model(labels, profile, *profile.host_model, options);
     }
     return labels;
 }

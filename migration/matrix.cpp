@@ -112,7 +112,7 @@ private:
 
 std::uint32_t Matrix::Impl::class_for(std::span<const LabelView> labels, const Profile* profile,
                                       std::string_view digest) {
-    enum Kind : std::uint64_t { key_kind, value_kind, digest_kind };
+    enum Kind : std::uint8_t { key_kind, value_kind, digest_kind };
     Fingerprint print;
     for (const auto& [key, value] : labels) {
         if (matters(key, value)) {

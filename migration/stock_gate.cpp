@@ -120,7 +120,16 @@ void check_models(const StockGuest& guest, Gate& gate) {
         gate.require(ReasonCode::model, label::known_model, {guest.host_model}, target.known_models,
                      model_kind("known model", guest.host_model));
     }
-    if (!guest.named_model.empty()) {
+    if (!guest.named_model.empty() && guest.either_reading &&
+        !contains(target.usable_models, guest.named_model) &&
+        contains(target.known_models, guest.named_model)) {
+        gate.note(
+            ReasonCode::model,
+            "the target node knows model " + guest.named_model +
+                " but does not offer it by name: a guest that asked for host-model passes, one "
+                "that asked for the model does not, and live XML does not tell which it was",
+            keyed(label::cpu_model, {guest.named_model}));
+    } else if (!guest.named_model.empty()) {
         gate.require(ReasonCode::model, label::cpu_model, {guest.named_model}, target.usable_models,
                      model_kind("usable model", guest.named_model));
     }
@@ -213,6 +222,7 @@ StockGuest stock_guest(const GuestCpu& guest, const StockNode& source) {
         out.vendors = source.vendors;
         out.machine_type = guest.machine;
         out.named_model = guest.model;
+        out.either_reading = true;
     }
     if (out.vendors.empty() && !guest.vendor.empty()) {
         out.vendors = {guest.vendor};

@@ -37,6 +37,7 @@ struct StockGuest {
     std::string arch;                  ///< Kubernetes' name; empty: not asked
     std::string host_model;            ///< for host-model guests
     std::string named_model;           ///< for guests with a named model
+    bool either_reading = false;       ///< may as well be host-model: live XML tells only the model
     FeatureSet features;               ///< required features, explicit ones included
     std::vector<std::string> vendors;  ///< every vendor label of the source; empty: none is asked
     std::string machine_type;          ///< empty: not asked
@@ -50,7 +51,8 @@ struct StockGuest {
 
 /// A running guest by its live CPU, on a node with these labels. A custom model counts as
 /// host-model where it equals the source's host model and the guest lists at least the features
-/// required there (live XML no longer tells which was asked for).
+/// required there. Else live XML does not tell which was asked for: where the two readings part,
+/// the gate's answer is unknown.
 [[nodiscard]] StockGuest stock_guest(const GuestCpu& guest, const StockNode& source);
 
 struct StockAnswer {

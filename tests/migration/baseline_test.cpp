@@ -16,9 +16,10 @@ using testing::IsEmpty;
 
 TEST(BaselineTest, ChoosesTheLargestModelUsableOnAll) {
     const auto map = test::small_map();
-    const auto a = host({.model = "Large", .usable = {"Generic", "Large", "Small"}});
+    const auto a =
+        host({.model = "Large", .require = {"invtsc"}, .usable = {"Generic", "Large", "Small"}});
     const auto b = host({.model = "Small",
-                         .require = {"avx"},
+                         .require = {"avx", "invtsc"},
                          .usable = {"Generic", "Small"},
                          .not_usable = {"Large"}});
 
@@ -27,8 +28,8 @@ TEST(BaselineTest, ChoosesTheLargestModelUsableOnAll) {
     EXPECT_EQ(baseline.model, "Small");
     EXPECT_EQ(baseline.vendor, "Intel");
     EXPECT_THAT(baseline.common, ElementsAre("Generic", "Small"));
-    EXPECT_THAT(baseline.losses.at("a"), ElementsAre("aes", "avx"));
-    EXPECT_THAT(baseline.losses.at("b"), ElementsAre("avx"));
+    EXPECT_THAT(baseline.losses.at("a"), ElementsAre("aes", "avx", "invtsc"));
+    EXPECT_THAT(baseline.losses.at("b"), ElementsAre("avx", "invtsc"));
     EXPECT_THAT(baseline.custom_features, ElementsAre("avx"));
 }
 

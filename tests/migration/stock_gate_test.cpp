@@ -127,6 +127,10 @@ TEST(StockGateTest, AsksANamedModelForAUsableModelLabel) {
 
     EXPECT_EQ(stock.named_model, "Small");
     EXPECT_EQ(pass_gate(stock, stock_node(node_labels())).verdict, Verdict::can);
+    EXPECT_EQ(pass_gate(stock, stock_node(without)).verdict, Verdict::unknown)
+        << "as a host-model guest it would pass";
+    without.erase("cpu-model-migration.node.kubevirt.io/Small");
+    EXPECT_EQ(pass_gate(stock, stock_node(without)).verdict, Verdict::cannot);
     EXPECT_EQ(pass_gate(stock, stock_node(without)).reasons.at(0).code, ReasonCode::model);
 }
 
