@@ -29,7 +29,8 @@ Verdict overall(const migration::Placement& placement) noexcept {
     if (any(Verdict::can)) {
         return Verdict::can;
     }
-    return any(Verdict::unknown) ? Verdict::unknown : Verdict::cannot;
+    // Where nobody was asked, nothing is known.
+    return any(Verdict::unknown) || nodes.empty() ? Verdict::unknown : Verdict::cannot;
 }
 
 std::string_view gate_text(Verdict gate) noexcept {
