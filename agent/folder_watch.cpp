@@ -74,7 +74,9 @@ bool FolderWatch::drain() {
         for (std::size_t at = 0; at + sizeof(inotify_event) <= static_cast<std::size_t>(size);) {
             inotify_event event{};
             std::memcpy(&event, buffer.data() + at, sizeof(event));
-            gone = gone || (event.mask & (IN_IGNORED | IN_MOVE_SELF)) != 0;
+            // What a removed watch still says is not about the folder that is watched now.
+            const bool ours = event.wd == watch_;
+            gone = gone || (ours && (event.mask & (IN_IGNORED | IN_MOVE_SELF)) != 0);
             at += sizeof(event) + event.len;
         }
     }

@@ -23,6 +23,8 @@ namespace tls = grpc::experimental;
 constexpr std::size_t pem_limit = std::size_t{1} << 20U;
 /// Answers about a fleet are large: a matrix of 10,000 nodes has 100 MB of cells.
 constexpr int answer_limit = 256 << 20;
+constexpr int keepalive_every_ms = 60'000;
+constexpr int keepalive_answer_ms = 20'000;
 constexpr int first_reconnect_ms = 500;
 constexpr int last_reconnect_ms = 30'000;
 
@@ -137,6 +139,9 @@ Result<std::shared_ptr<grpc::Channel>> open_channel(const Endpoint& endpoint,
     arguments.SetMaxReceiveMessageSize(answer_limit);
     arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, first_reconnect_ms);
     arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, last_reconnect_ms);
+    // A peer that lost power answers nothing; TCP alone would notice after a quarter of an hour.
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, keepalive_every_ms);
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, keepalive_answer_ms);
     // A proxy of the environment is never between a node and its aggregator.
     arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
     // Channels share connections otherwise, and a second one would not see changed TLS files.
