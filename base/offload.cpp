@@ -11,13 +11,11 @@ BlockingPool::BlockingPool(std::size_t threads)
     : size_(threads), threads_(std::make_unique<asio::thread_pool>(threads)) {}
 
 BlockingPool::~BlockingPool() {
-    if (threads_ && !stop(std::chrono::milliseconds{0})) {
-        return;
-    }
+    static_cast<void>(stop(std::chrono::milliseconds{0}));
 }
 
 bool BlockingPool::post(std::function<void()> work) {
-    if (counters_->waiting >= longest_queue) {
+    if (!threads_ || counters_->waiting >= longest_queue) {
         return false;
     }
     ++counters_->waiting;

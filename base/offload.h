@@ -33,7 +33,8 @@ public:
     BlockingPool& operator=(BlockingPool&&) = delete;
 
     /// Runs the function on some pool thread. It must own all that it touches. False, and nothing
-    /// is run, while `longest_queue` calls wait already: stuck threads must not pile up work.
+    /// is run, after stop() and while `longest_queue` calls wait already: stuck threads must not
+    /// pile up work.
     [[nodiscard]] bool post(std::function<void()> work);
     static constexpr std::uint64_t longest_queue = 64;
 

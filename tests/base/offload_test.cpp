@@ -74,6 +74,7 @@ TEST(OffloadTest, StopsCleanlyWhenEveryCallCameHome) {
 
     EXPECT_TRUE(pool.stop(milliseconds{5'000}));
     EXPECT_TRUE(pool.stop(milliseconds{0})) << "a second stop has nothing to wait for";
+    EXPECT_FALSE(pool.post([] {})) << "nothing runs any more";
 }
 
 }  // namespace
