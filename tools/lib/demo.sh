@@ -18,10 +18,13 @@ is_running() { [[ -n $1 ]] && kill -0 "$1" 2>/dev/null; }
 
 scoutctl() { "$bin/scoutctl" --config "$state/scoutctl.yaml" "$@"; }
 
+# The daemons get sessions of their own: Ctrl-C at the terminal is for this script alone, which
+# then asks each of them once.
+
 # start_aggregator OPTION…
 start_aggregator() {
     printf 'aggregator-address: "unix:%s/query.sock"\n' "$state" >"$state/scoutctl.yaml"
-    "$bin/virt-scout-aggregator" --standalone --listen-grpc "unix:$state/agents.sock" \
+    setsid "$bin/virt-scout-aggregator" --standalone --listen-grpc "unix:$state/agents.sock" \
         --query-socket "$state/query.sock" --listen-http 127.0.0.1:0 \
         --state-dir "$state/aggregator" "$@" >"$state/aggregator.log" 2>&1 &
     aggregator_pid=$!
@@ -29,7 +32,7 @@ start_aggregator() {
 
 # start_agent OPTION…
 start_agent() {
-    "$bin/virt-scout-agent" --aggregator-address "unix:$state/agents.sock" \
+    setsid "$bin/virt-scout-agent" --aggregator-address "unix:$state/agents.sock" \
         --listen-http 127.0.0.1:0 --state-dir "$state/agent" "$@" >"$state/agent.log" 2>&1 &
     agent_pid=$!
 }
