@@ -137,7 +137,7 @@ inline constexpr int unknown = 3;
 
 [[nodiscard]] int exit_code_of(migration::Verdict verdict) noexcept;
 
-/// Can if any node can, cannot if every node cannot, else unknown; unknown too if no node was asked.
+/// Can if any node can, cannot if every node cannot, else unknown; also where no node was asked.
 [[nodiscard]] migration::Verdict overall(const migration::Placement& placement) noexcept;
 
 /// "pass", "fail", "unknown": how the stock gate's verdict is written.
