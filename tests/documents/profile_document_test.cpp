@@ -126,8 +126,9 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Refusal{"Empty", "", "well-formed"},
         Refusal{"Truncated", std::string{host}.substr(0, 500), "line"},
-        Refusal{"Text", "hello", "No document element"}, Refusal{"TwoRoots", "<cpu/><cpu/>", "one root"},
-        Refusal{"Deep", nested(100), "levels"}, Refusal{"VeryDeep", nested(200'000), "levels"},
+        Refusal{"Text", "hello", "No document element"},
+        Refusal{"TwoRoots", "<cpu/><cpu/>", "one root"}, Refusal{"Deep", nested(100), "levels"},
+        Refusal{"VeryDeep", nested(200'000), "levels"},
         Refusal{"Huge", std::string(5U << 20U, ' '), "bytes"},
         Refusal{"Entities",
                 "<!DOCTYPE x [<!ENTITY a 'aaaa'><!ENTITY b '&a;&a;&a;'>]><cpu>&b;</cpu>",
