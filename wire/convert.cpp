@@ -104,8 +104,11 @@ std::vector<migration::NamedModel> models_from_wire(const v1::Profile& profile, 
         to.blockers = checks.set("models.blockers", model.blockers());
         out.push_back(std::move(to));
     }
-    std::stable_sort(out.begin(), out.end(),
-                     [](const auto& a, const auto& b) { return a.name < b.name; });
+    const auto by_name = [](const auto& a, const auto& b) { return a.name < b.name; };
+    // Left alone if sorted: the order of equal names is part of the digest.
+    if (!std::is_sorted(out.begin(), out.end(), by_name)) {
+        std::sort(out.begin(), out.end(), by_name);
+    }
     return out;
 }
 

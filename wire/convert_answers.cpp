@@ -162,8 +162,8 @@ Result<migration::Placement> from_wire(const v1::WhereResponse& placement) {
     if (auto status = checks.status(); !status) {
         return fail(std::move(status.error()).within("placement"));
     }
-    std::stable_sort(out.nodes.begin(), out.nodes.end(),
-                     [](const auto& a, const auto& b) { return a.node < b.node; });
+    std::sort(out.nodes.begin(), out.nodes.end(),
+              [](const auto& a, const auto& b) { return a.node < b.node; });
     return out;
 }
 
