@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "agent/host_identity.h"
+#include "base/node_name.h"
 #include "daemon/http_server.h"
 
 namespace scout::agent {
@@ -13,21 +14,13 @@ namespace {
 
 using daemon::Faults;
 
-constexpr std::size_t longest_name = 253;
-
 void check_node_name(AgentConfig& config, Faults& faults) {
     if (config.node_name.empty()) {
         config.node_name = host_name();
     }
-    const auto& name = config.node_name;
-    const bool plain = std::all_of(name.begin(), name.end(), [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               c == '.' || c == '-' || c == '_';
-    });
-    if (name.empty() || name.size() > longest_name || !plain) {
-        faults.push_back(
-            {"node-name",
-             "expected 1 to 253 letters, digits, dots and dashes, found " + log_value(name)});
+    if (!is_node_name(config.node_name)) {
+        faults.push_back({"node-name", "expected " + std::string{node_name_rule} + ", found " +
+                                           log_value(config.node_name)});
     }
 }
 

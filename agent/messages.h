@@ -18,12 +18,14 @@ struct HelloMessage {
     std::string node;
     std::string host_identity;
     std::string agent_version;
+    std::string instance;  ///< of this start of the agent: "PID-random"
 };
 
 struct FullMessage {
     std::uint64_t sequence = 0;
     HostPart host;
     std::vector<hypervisor::GuestState> guests;
+    bool more = false;  ///< guests are left for deltas
 };
 
 struct DeltaMessage {
@@ -31,6 +33,7 @@ struct DeltaMessage {
     std::optional<HostPart> host;
     std::vector<hypervisor::GuestState> changed;
     std::vector<std::string> removed;  ///< UUIDs
+    bool more = false;                 ///< guests are left for the next delta
 };
 
 struct HeartbeatMessage {

@@ -54,7 +54,7 @@ Task<> Prober::run() {
         if (good) {
             backoff_.reset();
         }
-        timer.expires_after(good ? daemon::jittered(config_.interval, interval_jitter, random_)
+        timer.expires_after(good ? jittered(config_.interval, interval_jitter, random_)
                                  : backoff_.next());
         co_await timer.async_wait(as_result);
     }

@@ -15,9 +15,9 @@
 #include "agent/metrics.h"
 #include "agent/node_reading.h"
 #include "agent/snapshot.h"
+#include "base/backoff.h"
 #include "base/clock.h"
 #include "base/offload.h"
-#include "daemon/backoff.h"
 #include "libvirt_glue/hypervisor.h"
 
 namespace scout::agent {
@@ -72,7 +72,7 @@ private:
     ProberConfig config_;
     Parts parts_;
     std::function<void()> changed_;
-    daemon::Backoff backoff_;
+    Backoff backoff_;
     std::mt19937_64 random_;
     std::optional<NodeReading> own_;
     std::string own_error_;

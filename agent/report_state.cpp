@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "daemon/backoff.h"
+#include "base/backoff.h"
 
 namespace scout::agent {
 
@@ -19,7 +19,7 @@ void ReportState::connected() {
 std::optional<Message> ReportState::next(const Snapshot& now, SteadyTime time) {
     auto message = decide(now, time);
     if (message) {
-        heartbeat_due_ = time + daemon::jittered(policy_.heartbeat, policy_.jitter, random_);
+        heartbeat_due_ = time + jittered(policy_.heartbeat, policy_.jitter, random_);
     }
     return message;
 }
@@ -52,6 +52,7 @@ FullMessage ReportState::full(const Snapshot& now) {
     sent_guests_.clear();
     for (const auto& [uuid, guest] : now.guests()) {
         if (message.guests.size() == policy_.guests_per_message) {
+            message.more = true;
             break;
         }
         message.guests.push_back(guest.state);
@@ -79,6 +80,7 @@ std::optional<Message> ReportState::delta(const Snapshot& now) {
             continue;
         }
         if (message.changed.size() == policy_.guests_per_message) {
+            message.more = true;
             break;
         }
         message.changed.push_back(guest.state);

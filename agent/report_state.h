@@ -17,7 +17,7 @@ struct ReportPolicy {
     std::chrono::milliseconds heartbeat = std::chrono::seconds{10};
     double jitter = 0.2;  ///< share of the heartbeat
     /// Guests in one message; what is left follows as deltas, so that no message grows with the
-    /// number of guests.
+    /// number of guests. All but the last say that more follow.
     std::size_t guests_per_message = 256;
 };
 

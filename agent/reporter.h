@@ -9,7 +9,7 @@
 #include "agent/metrics.h"
 #include "agent/pacer.h"
 #include "agent/report_state.h"
-#include "daemon/backoff.h"
+#include "base/backoff.h"
 
 namespace scout::agent {
 
@@ -50,7 +50,7 @@ private:
 
     Parts parts_;
     ReportState state_;
-    daemon::Backoff backoff_;
+    Backoff backoff_;
     bool connected_ = false;
     std::string last_error_;
 };

@@ -38,6 +38,34 @@ Status write_all(int descriptor, std::string_view text) {
     return {};
 }
 
+constexpr std::string_view temporary_mark = ".new-";
+constexpr std::size_t temporary_letters = 6;
+/// No write takes so long: whoever began it is dead.
+constexpr time_t leftover_age_s = 600;
+
+/// Removes what writers of this file left behind when they were killed: temporary files that are
+/// much older than the one that was made just now. What cannot be looked at stays.
+void sweep_leftovers(const std::filesystem::path& path, int made_now) {
+    struct stat now{};
+    if (::fstat(made_now, &now) != 0) {
+        return;
+    }
+    const auto prefix = path.filename().string() + std::string{temporary_mark};
+    const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path{"."};
+    std::error_code error;
+    auto entry = std::filesystem::directory_iterator(folder, error);
+    while (!error && entry != std::filesystem::directory_iterator{}) {
+        const auto name = entry->path().filename().string();
+        struct stat found{};
+        if (name.size() == prefix.size() + temporary_letters && name.starts_with(prefix) &&
+            ::lstat(entry->path().c_str(), &found) == 0 && S_ISREG(found.st_mode) &&
+            now.st_mtime - found.st_mtime >= leftover_age_s) {
+            ::unlink(entry->path().c_str());
+        }
+        entry.increment(error);
+    }
+}
+
 }  // namespace
 
 Result<std::string> read_descriptor(int descriptor, std::size_t limit) {
@@ -87,11 +115,12 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t lim
 }
 
 Status write_file_atomically(const std::filesystem::path& path, std::string_view text) {
-    std::string temporary = path.string() + ".XXXXXX";
+    std::string temporary = path.string() + std::string{temporary_mark} + "XXXXXX";
     const UniqueFd file{::mkostemp(temporary.data(), O_CLOEXEC)};
     if (!file) {
         return fail(code_for(errno), path.string() + ": " + system_text(errno));
     }
+    sweep_leftovers(path, file.get());
     auto written = write_all(file.get(), text);
     if (written && ::fsync(file.get()) != 0) {
         written = fail(Errc::unavailable, system_text(errno));

@@ -22,7 +22,8 @@ inline constexpr std::size_t document_limit = std::size_t{4} << 20U;
 /// Everything that can be read from a descriptor until its end, at most `limit` bytes.
 [[nodiscard]] Result<std::string> read_descriptor(int descriptor, std::size_t limit);
 
-/// Replaces the file in one step: temporary file beside it, fsync, rename. Mode 0600.
+/// Replaces the file in one step: temporary file beside it, fsync, rename. Mode 0600. Temporary
+/// files that killed writers of this file left there more than ten minutes ago are removed.
 [[nodiscard]] Status write_file_atomically(const std::filesystem::path& path,
                                            std::string_view text);
 

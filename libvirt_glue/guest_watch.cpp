@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <random>
 #include <utility>
 
 #include <boost/asio/cancellation_state.hpp>
@@ -43,8 +44,9 @@ Task<bool> is_cancelled() {
     co_return state.cancelled() != asio::cancellation_type::none;
 }
 
-std::uint64_t seed_for(std::uint64_t asked) {
-    return asked != 0 ? asked : std::random_device{}();
+Backoff make_back_off(const LibvirtConfig& config) {
+    return Backoff(config.seed != 0 ? config.seed : std::random_device{}(),
+                   {.least = config.first_back_off, .most = config.last_back_off});
 }
 
 }  // namespace
@@ -72,8 +74,7 @@ GuestWatch::GuestWatch(const LibvirtConfig& config, asio::any_io_executor loop, 
                                          [this](Arrival arrival) { arrived(std::move(arrival)); })),
       lane_(pool, config.call_limit),
       wake_(loop_),
-      back_off_(config.first_back_off),
-      random_(seed_for(config.seed)) {
+      back_off_(make_back_off(config)) {
     state_.since = clock_.wall();
 }
 
@@ -136,7 +137,7 @@ Task<> GuestWatch::run() {
         }
         co_await drop();
         if (!cancelled) {
-            co_await pause(next_back_off());
+            co_await pause(back_off_.next());
             cancelled = co_await is_cancelled();
         }
     }
@@ -161,7 +162,7 @@ Task<Status> GuestWatch::open() {
 
 /// Until the connection closes or run() is cancelled.
 Task<> GuestWatch::follow() {
-    auto retry = config_.first_back_off;
+    auto retry = make_back_off(config_);
     want_full_ = true;
     for (auto cancelled = co_await is_cancelled(); !closed_ && !cancelled;
          cancelled = co_await is_cancelled()) {
@@ -177,7 +178,7 @@ Task<> GuestWatch::follow() {
             read = co_await read_stale();
         }
         if (read || closed_) {
-            retry = config_.first_back_off;
+            retry.reset();
             continue;
         }
         want_full_ = true;
@@ -187,8 +188,7 @@ Task<> GuestWatch::follow() {
         failed(read.error());
         co_await check_alive();
         if (!closed_) {
-            co_await pause(retry);
-            retry = std::min(2 * retry, config_.last_back_off);
+            co_await pause(retry.next());
         }
     }
 }
@@ -281,13 +281,6 @@ Task<> GuestWatch::pause(std::chrono::milliseconds span) {
     co_await timer.async_wait(as_result);
 }
 
-std::chrono::milliseconds GuestWatch::next_back_off() {
-    const auto base = back_off_;
-    back_off_ = std::min(2 * back_off_, config_.last_back_off);
-    std::uniform_int_distribution<std::int64_t> spread(base.count() * 3 / 4, base.count() * 5 / 4);
-    return std::chrono::milliseconds(spread(random_));
-}
-
 void GuestWatch::arrived(Arrival arrival) {
     if (arrival.connection != number_ || closed_) {
         return;
@@ -326,7 +319,7 @@ void GuestWatch::closed(std::string reason) {
 }
 
 void GuestWatch::connected() {
-    back_off_ = config_.first_back_off;
+    back_off_.reset();
     const auto before = state_;
     state_.attempts = 0;
     state_.reason.clear();

@@ -5,13 +5,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <random>
 #include <string>
 #include <vector>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "base/backoff.h"
 #include "libvirt_glue/call_lane.h"
 #include "libvirt_glue/guest_inventory.h"
 #include "libvirt_glue/libvirt_hypervisor.h"
@@ -64,7 +64,6 @@ private:
     Task<> check_alive();
     Task<> drop();
     Task<> pause(std::chrono::milliseconds span);
-    [[nodiscard]] std::chrono::milliseconds next_back_off();
 
     void arrived(Arrival arrival);
     void closed(std::string reason);
@@ -91,8 +90,7 @@ private:
     bool want_full_ = false;
     Waiters waiters_;
     asio::steady_timer wake_;
-    std::chrono::milliseconds back_off_;
-    std::mt19937_64 random_;
+    Backoff back_off_;
 };
 
 }  // namespace scout::libvirt_glue

@@ -28,7 +28,7 @@ struct LibvirtConfig {
     std::filesystem::path kvm_device = "/dev/kvm";
     std::chrono::milliseconds probe_limit{60'000};
     std::chrono::milliseconds call_limit{10'000};   ///< of one call about guests
-    std::chrono::milliseconds first_back_off{250};  ///< doubles, each ± 25 %
+    std::chrono::milliseconds first_back_off{250};  ///< as base/backoff.h draws
     std::chrono::milliseconds last_back_off{15'000};
     std::chrono::seconds keepalive_interval{5};
     unsigned keepalive_count = 3;  ///< unanswered ones that end the connection

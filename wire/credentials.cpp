@@ -21,12 +21,13 @@ namespace {
 namespace tls = grpc::experimental;
 
 constexpr std::size_t pem_limit = std::size_t{1} << 20U;
-/// Answers about a fleet are large: a matrix of 10,000 nodes has 100 MB of cells.
+/// Answers about a fleet are large: 100,000 guests are some tens of MB.
 constexpr int answer_limit = 256 << 20;
 constexpr int keepalive_every_ms = 60'000;
 constexpr int keepalive_answer_ms = 20'000;
 constexpr int first_reconnect_ms = 500;
-constexpr int last_reconnect_ms = 30'000;
+/// gRPC adds up to a fifth. An agent's own waits come on top (agent/reporter.cpp).
+constexpr int last_reconnect_ms = 10'000;
 
 template <auto Release>
 struct Releaser {

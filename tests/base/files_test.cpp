@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/files.h"
 
+#include <chrono>
+#include <filesystem>
+
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -18,6 +21,24 @@ TEST(FilesTest, ReadsWhatWasWrittenAtomically) {
 
     EXPECT_EQ(read_file(file).value(), "second");
     EXPECT_EQ(list_files(folder.path()).value().size(), 1U);
+}
+
+TEST(FilesTest, SweepsWhatKilledWritersLeftAndNothingElse) {
+    const test::TemporaryFolder folder;
+    const auto file = folder.path() / "state";
+    const auto old = std::filesystem::file_time_type::clock::now() - std::chrono::hours{1};
+    for (const char* name : {"state.new-a1B2c3", "state.new-precious", "other.new-a1B2c3"}) {
+        std::filesystem::last_write_time(folder.write(name, "left"), old);
+    }
+    folder.write("state.new-young1", "being written");
+
+    ASSERT_TRUE(write_file_atomically(file, "text"));
+
+    EXPECT_FALSE(std::filesystem::exists(folder.path() / "state.new-a1B2c3"));
+    for (const char* name :
+         {"state", "state.new-precious", "other.new-a1B2c3", "state.new-young1"}) {
+        EXPECT_TRUE(std::filesystem::exists(folder.path() / name)) << name;
+    }
 }
 
 TEST(FilesTest, RefusesAFifoWithoutBlocking) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/backoff.h"
+#include "base/backoff.h"
 
 #include <algorithm>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-namespace scout::daemon {
+namespace scout {
 namespace {
 
 using namespace std::chrono_literals;
@@ -57,4 +57,4 @@ TEST(BackoffTest, JitterStaysWithinItsShare) {
 }
 
 }  // namespace
-}  // namespace scout::daemon
+}  // namespace scout

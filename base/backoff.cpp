@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/backoff.h"
+#include "base/backoff.h"
 
 #include <algorithm>
 
-namespace scout::daemon {
+namespace scout {
 
 Backoff::Backoff(std::uint64_t seed, BackoffRange range)
     : range_(range), ceiling_(range.least), random_(seed) {}
@@ -22,4 +22,4 @@ std::chrono::milliseconds jittered(std::chrono::milliseconds interval, double sh
     return std::chrono::milliseconds{wait(random)};
 }
 
-}  // namespace scout::daemon
+}  // namespace scout

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <random>
 
-namespace scout::daemon {
+namespace scout {
 
 struct BackoffRange {
     std::chrono::milliseconds least = std::chrono::seconds{1};
@@ -32,4 +32,4 @@ private:
 [[nodiscard]] std::chrono::milliseconds jittered(std::chrono::milliseconds interval, double share,
                                                  std::mt19937_64& random);
 
-}  // namespace scout::daemon
+}  // namespace scout
