@@ -3,11 +3,9 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <string>
 #include <system_error>
-#include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -20,6 +18,7 @@
 #include "libvirt_glue/probe_child.h"
 #include "tests/libvirt_glue/live_fixture.h"
 #include "tests/support/temporary_folder.h"
+#include "tests/support/wait_until.h"
 
 /// The real embedded driver, asked by this program started again as the agent starts itself.
 namespace scout::libvirt_glue {
@@ -65,16 +64,6 @@ std::vector<int> processes_with(const std::string& text) {
         }
     }
     return found;
-}
-
-bool wait_until(const std::function<bool()>& condition) {
-    for (int turn = 0; turn < 1000; ++turn) {
-        if (condition()) {
-            return true;
-        }
-        std::this_thread::sleep_for(20ms);
-    }
-    return false;
 }
 
 class EmbeddedProbeTest : public ::testing::Test {
@@ -163,13 +152,13 @@ TEST_F(EmbeddedProbeTest, LeavesNoProcessBehindWhenTheAgentDies) {
         }
     }
     const auto root = config.embed_root.string();
-    ASSERT_TRUE(wait_until([&] { return !processes_with(root + "/lib/qemu").empty(); }))
+    ASSERT_TRUE(test::wait_until([&] { return !processes_with(root + "/lib/qemu").empty(); }))
         << "no QEMU seen";
 
     ::kill(agent, SIGKILL);
     ::waitpid(agent, nullptr, 0);
 
-    EXPECT_TRUE(wait_until([&] { return processes_with(root).empty(); }));
+    EXPECT_TRUE(test::wait_until([&] { return processes_with(root).empty(); }));
 }
 
 TEST_F(EmbeddedProbeTest, SaysWhichFolderCannotBeUsed) {

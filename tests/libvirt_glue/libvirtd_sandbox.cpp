@@ -4,15 +4,14 @@
 #include <array>
 #include <chrono>
 #include <filesystem>
-#include <functional>
 #include <stdexcept>
-#include <thread>
 
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/files.h"
+#include "tests/support/wait_until.h"
 
 namespace scout::libvirt_glue {
 namespace {
@@ -51,16 +50,6 @@ constexpr const char* qemu_settings =
     "stdio_handler = \"file\"\n"
     "namespaces = []\n"
     "cgroup_controllers = []\n";
-
-bool wait_until(const std::function<bool()>& condition) {
-    for (int turn = 0; turn < 1000; ++turn) {
-        if (condition()) {
-            return true;
-        }
-        std::this_thread::sleep_for(20ms);
-    }
-    return false;
-}
 
 bool is_there(const char* program) {
     return std::filesystem::exists(program);
@@ -122,7 +111,7 @@ LibvirtdSandbox::~LibvirtdSandbox() {
 bool LibvirtdSandbox::start() {
     command("start");
     const auto socket = folder_.path() / "sock/libvirt-sock";
-    return wait_until([&] { return std::filesystem::exists(socket); });
+    return test::wait_until([&] { return std::filesystem::exists(socket); });
 }
 
 void LibvirtdSandbox::kill() {
@@ -158,7 +147,9 @@ void LibvirtdSandbox::command(const std::string& line) {
     if (::write(commands_.get(), text.data(), text.size()) < 0) {
         throw std::runtime_error("the sandbox is gone");
     }
-    wait_until([&] { return read_file(done).value_or("").size() > before; });
+    if (!test::wait_until([&] { return read_file(done).value_or("").size() > before; })) {
+        throw std::runtime_error("the sandbox did not carry out: " + line);
+    }
 }
 
 }  // namespace scout::libvirt_glue
