@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/logging.h"
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <mutex>
@@ -74,7 +75,11 @@ Status set_up_logging(const LogConfig& config, bool to_stderr) {
 
 std::string log_value(std::string_view text) {
     const bool cut = text.size() > longest_value;
-    text = text.substr(0, longest_value);
+    auto end = std::min(text.size(), longest_value);
+    while (cut && end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) {
+        --end;  // no half characters
+    }
+    text = text.substr(0, end);
     bool quote = text.empty();
     std::string out;
     for (const char c : text) {
