@@ -178,14 +178,14 @@ json::value to_json(const migration::Placement& answer) {
 }
 
 json::value cpu_stanza(const migration::Baseline& baseline) {
-    if (!baseline.model) {
+    if (!baseline.model || !baseline.custom_features) {
         return nullptr;
     }
     json::object object;
     object["model"] = json_text(*baseline.model);
     json::array features;
-    features.reserve(baseline.custom_features.size());
-    for (const auto& name : baseline.custom_features) {
+    features.reserve(baseline.custom_features->size());
+    for (const auto& name : *baseline.custom_features) {
         json::object feature;
         feature["name"] = json_text(name);
         feature["policy"] = "require";
@@ -202,8 +202,9 @@ json::value to_json(const migration::Baseline& answer) {
     object["reason"] = json_text_or_null(answer.reason);
     object["common"] = json_list(answer.common);
     json::object losses;
-    for (const auto& [host, features] : answer.losses) {
-        losses.insert_or_assign(valid_utf8(host), json_list(features));
+    for (const auto& [host, loss] : answer.losses) {
+        losses.insert_or_assign(valid_utf8(host),
+                                loss.features ? json::value(json_list(*loss.features)) : nullptr);
     }
     object["losses"] = std::move(losses);
     object["custom"] = cpu_stanza(answer);

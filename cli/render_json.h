@@ -22,7 +22,7 @@ inline constexpr int schema_version = 1;
 [[nodiscard]] boost::json::value to_json(const migration::Baseline& answer);
 [[nodiscard]] boost::json::value to_json(const migration::UpgradeImpact& answer);
 
-/// The custom baseline as a KubeVirt `cpu` stanza; null when there is no model.
+/// The custom baseline as a KubeVirt `cpu` stanza; null when there is none.
 [[nodiscard]] boost::json::value cpu_stanza(const migration::Baseline& baseline);
 
 [[nodiscard]] boost::json::value to_json(const NodesAnswer& answer);

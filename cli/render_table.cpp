@@ -200,14 +200,14 @@ std::string to_table(const migration::Baseline& answer, const TableStyle& style)
                field("Common", listed(answer.common, style), style);
     if (!answer.losses.empty()) {
         Table losses({"HOST", "LOSES", "FEATURES"});
-        for (const auto& [host, features] : answer.losses) {
+        for (const auto& [host, loss] : answer.losses) {
             losses.add({{.text = host},
-                        {.text = std::to_string(features.size())},
-                        {.text = listed(features, style)}});
+                        {.text = loss.features ? std::to_string(loss.features->size()) : "unknown"},
+                        {.text = loss.features ? listed(*loss.features, style) : loss.why}});
         }
         out += "\n" + losses.text(style.colour);
     }
-    if (answer.model) {
+    if (answer.custom_features) {
         boost::json::object stanza;
         stanza["cpu"] = cpu_stanza(answer);
         out += "\n" +

@@ -69,15 +69,19 @@ std::optional<std::string> best_model(const std::vector<std::string>& common,
     return best == common.end() ? std::nullopt : std::optional{*best};
 }
 
-/// Why the set can have no baseline at all; empty if it can.
-std::string obstacle(const std::vector<NamedProfile>& profiles, const std::vector<Host>& hosts) {
-    if (hosts.empty()) {
-        return "no hosts were given";
-    }
+/// The first host that cannot be compared and why; empty if all can.
+std::string not_comparable_host(const std::vector<NamedProfile>& profiles) {
     for (const auto& named : profiles) {
         if (const auto fault = not_comparable(named.profile)) {
             return named.name + " cannot be compared: " + fault->text;
         }
+    }
+    return {};
+}
+
+/// Why hosts that can be compared have no baseline together; empty if they may.
+std::string difference(const std::vector<NamedProfile>& profiles, const std::vector<Host>& hosts) {
+    for (const auto& named : profiles) {
         if (named.profile.arch != profiles.front().profile.arch) {
             return "architectures differ: " + profiles.front().name + " is " +
                    profiles.front().profile.arch + ", " + named.name + " is " + named.profile.arch;
@@ -94,9 +98,6 @@ std::string obstacle(const std::vector<NamedProfile>& profiles, const std::vecto
 }
 
 std::vector<std::string> common_models(const std::vector<Host>& hosts) {
-    if (hosts.empty()) {
-        return {};
-    }
     FeatureSet common = hosts.front().usable;
     for (const auto& host : hosts) {
         common = intersect(common, host.usable);
@@ -104,12 +105,28 @@ std::vector<std::string> common_models(const std::vector<Host>& hosts) {
     return common;
 }
 
-std::string choice_text(const std::string& model, std::size_t common, const CpuMap* map) {
-    if (map_features(map, model) == nullptr) {
-        return "usable on every host; no model that they share is known to the cpu_map, so sizes "
-               "were not compared";
+std::string choice_text(const std::string& model, const FeatureSet& common, const CpuMap* map) {
+    if (map == nullptr) {
+        return "usable on every host; there is no cpu_map, so the models that they share were not "
+               "ranked by size";
     }
-    return "the largest of " + std::to_string(common) + " models that are usable on every host";
+    FeatureSet unranked;
+    for (const auto& name : common) {
+        if (map->find(name) == nullptr) {
+            unranked.push_back(name);
+        }
+    }
+    if (map->find(model) == nullptr) {
+        return "usable on every host; the cpu_map knows no model that they share, so those were "
+               "not ranked by size";
+    }
+    const auto ranked = common.size() - unranked.size();
+    auto text =
+        "the largest of " + std::to_string(ranked) + " models that are usable on every host";
+    if (!unranked.empty()) {
+        text += "; not ranked, for the cpu_map does not know them: " + join(unranked);
+    }
+    return text;
 }
 
 /// Features beyond the model that every host supports; vmx-* only where every host lists them.
@@ -122,17 +139,52 @@ FeatureSet custom_features(const std::vector<Host>& hosts, const FeatureSet& mod
     return subtract(subtract(common, model), {"invtsc"});
 }
 
+/// What the chosen model costs each host, and what all have beyond it.
+void weigh(const std::vector<Host>& hosts, const CpuMap* map, Baseline& out) {
+    const FeatureSet* model = map_features(map, *out.model);
+    bool complete = true;
+    for (const auto& host : hosts) {
+        Loss loss;
+        if (!host.supported.known()) {
+            loss.why = host.supported.why;
+        } else if (model == nullptr) {
+            loss.why = map == nullptr
+                           ? "there is no cpu_map to expand " + *out.model + " with"
+                           : "the cpu_map " + map->name() + " does not know " + *out.model;
+        } else {
+            loss.features = subtract(host.supported.features, *model);
+        }
+        complete = complete && loss.features.has_value();
+        out.losses.emplace(host.name, std::move(loss));
+    }
+    if (complete) {
+        out.custom_features = custom_features(hosts, *model);
+    } else {
+        out.reason +=
+            "; there is no custom baseline, for a set of features is not known (see the "
+            "losses)";
+    }
+}
+
 }  // namespace
 
 Baseline find_baseline(const std::vector<NamedProfile>& profiles, const CpuMap* map) {
+    Baseline out;
+    out.map = map != nullptr ? map->name() : std::string{};
+    out.assumed = std::any_of(profiles.begin(), profiles.end(), [](const auto& named) {
+        return named.profile.origin == ProfileOrigin::bare_cpu;
+    });
+    out.reason = profiles.empty() ? "no hosts were given" : not_comparable_host(profiles);
+    if (!out.reason.empty()) {
+        return out;
+    }
     std::vector<Host> hosts;
     hosts.reserve(profiles.size());
     for (const auto& named : profiles) {
         hosts.push_back(host_of(named, map));
     }
-    Baseline out;
     out.common = common_models(hosts);
-    out.reason = obstacle(profiles, hosts);
+    out.reason = difference(profiles, hosts);
     if (!out.reason.empty()) {
         return out;
     }
@@ -142,20 +194,8 @@ Baseline find_baseline(const std::vector<NamedProfile>& profiles, const CpuMap* 
         out.reason = "no named model is usable on every host";
         return out;
     }
-    out.reason = choice_text(*out.model, out.common.size(), map);
-    const FeatureSet* model = map_features(map, *out.model);
-    bool complete = model != nullptr;
-    for (const auto& host : hosts) {
-        complete = complete && host.supported.known();
-        if (model != nullptr && host.supported.known()) {
-            out.losses.emplace(host.name, subtract(host.supported.features, *model));
-        }
-    }
-    if (complete) {
-        out.custom_features = custom_features(hosts, *model);
-    } else {
-        out.reason += "; the custom baseline needs a cpu_map that knows every model involved";
-    }
+    out.reason = choice_text(*out.model, out.common, map);
+    weigh(hosts, map, out);
     return out;
 }
 

@@ -17,15 +17,28 @@ struct NamedProfile {
     const Profile& profile;
 };
 
+/// What one host gives up for a baseline.
+struct Loss {
+    std::optional<FeatureSet> features;  ///< that it has and the model lacks; none: not known
+    std::string why;                     ///< why not known; empty otherwise
+
+    friend bool operator==(const Loss&, const Loss&) = default;
+};
+
 /// A CPU that every host of a set can run (case 13).
 struct Baseline {
     std::optional<std::string> model;  ///< best named model usable on all; none: see reason
     std::string vendor;                ///< the one vendor of the set; empty if there is none
     std::string reason;                ///< why there is no model, or how the model was chosen
-    std::vector<std::string> common;   ///< all named models usable on every host, sorted
-    std::map<std::string, FeatureSet> losses;  ///< host → features that it has and the model lacks
-    FeatureSet custom_features;  ///< features beyond `model` that all hosts support: the *custom*
-                                 ///< baseline, as require features over the model
+    std::vector<std::string> common;   ///< all named models usable on every host, sorted; empty if
+                                       ///< some host cannot be compared
+    std::map<std::string, Loss> losses;  ///< every host; empty if there is no model
+    /// Features beyond `model` that all hosts support: the *custom* baseline, as require features
+    /// over the model. None if there is no model, or the set of some host or the model is not
+    /// known.
+    std::optional<FeatureSet> custom_features;
+    std::string map;       ///< cpu_map by which models were ranked; empty: there was none
+    bool assumed = false;  ///< some host is a bare `<cpu>`: its own set stands for what it supports
 };
 
 /// Best = the largest expanded set among the models usable on all, one vendor; models that the map

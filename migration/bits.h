@@ -26,22 +26,6 @@ public:
     [[nodiscard]] bool test(std::size_t index) const {
         return index / word_bits < words_.size() && (words_[index / word_bits] & mask(index)) != 0;
     }
-    [[nodiscard]] bool within(const Bits& other) const {
-        for (std::size_t i = 0; i < words_.size(); ++i) {
-            if ((words_[i] & ~other.word(i)) != 0) {
-                return false;
-            }
-        }
-        return true;
-    }
-    [[nodiscard]] bool meets(const Bits& other) const {
-        for (std::size_t i = 0; i < words_.size(); ++i) {
-            if ((words_[i] & other.word(i)) != 0) {
-                return true;
-            }
-        }
-        return false;
-    }
     /// Calls `visit(index)` for each member, in order.
     template <class Visit>
     void for_each(Visit visit) const {
@@ -55,9 +39,6 @@ public:
 private:
     static constexpr std::size_t word_bits = 64;
     static std::uint64_t mask(std::size_t index) { return std::uint64_t{1} << (index % word_bits); }
-    [[nodiscard]] std::uint64_t word(std::size_t i) const {
-        return i < words_.size() ? words_[i] : 0;
-    }
 
     std::vector<std::uint64_t> words_;
 };

@@ -2,6 +2,7 @@
 #include "migration/comparison.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace scout::migration {
@@ -24,7 +25,7 @@ void soften(StockAnswer& gate, const NodeView& target, const CpuMap* map) {
     gate.reasons = {{.code = ReasonCode::not_comparable,
                      .layer = Layer::stock,
                      .text = "the feature labels of the target cannot be told: " + supported.why,
-                     .keys = {}}};
+                     .keys = supported.keys}};
 }
 
 std::string count_text(std::size_t count, std::string_view what) {
@@ -44,8 +45,11 @@ Comparison compare(const GuestCpu& guest, const StockGuest& stock, const NodeVie
     out.verdict = combine(gate.verdict, truth.verdict);
     out.missing = std::move(truth.missing);
     out.map = std::move(truth.map);
-    out.reasons = std::move(truth.reasons);
-    std::move(gate.reasons.begin(), gate.reasons.end(), std::back_inserter(out.reasons));
+    out.assumed = target.profile.origin == ProfileOrigin::bare_cpu;
+    const bool gate_decides = out.gate == Verdict::cannot && out.truth != Verdict::cannot;
+    out.reasons = std::move(gate_decides ? gate.reasons : truth.reasons);
+    auto& rest = gate_decides ? truth.reasons : gate.reasons;
+    std::move(rest.begin(), rest.end(), std::back_inserter(out.reasons));
     return out;
 }
 

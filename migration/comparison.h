@@ -26,8 +26,11 @@ struct Comparison {
     Verdict gate = Verdict::unknown;
     Verdict truth = Verdict::unknown;
     FeatureSet missing;
-    std::vector<Reason> reasons;  ///< both layers, truth before stock, heaviest first in each
-    std::string map;
+    std::vector<Reason> reasons;  ///< both layers, the deciding one first: truth before stock,
+                                  ///< unless the gate alone says no; in each see deciding_first()
+    std::string map;              ///< cpu_map that the truth layer needed, or empty
+    /// The target's document is a bare `<cpu>`: its own set was taken as what it supports.
+    bool assumed = false;
 
     /// Gate yes, truth no: a migration that starts and then dies in libvirt (case 31).
     [[nodiscard]] bool gap() const noexcept {

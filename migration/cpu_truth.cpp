@@ -15,7 +15,7 @@ bool has_feature_model(std::string_view arch) {
     return arch.empty() || arch == "x86_64" || arch == "i686" || arch == "s390x";
 }
 
-Reason truth_reason(ReasonCode code, std::string text, std::vector<std::string> keys = {}) {
+Reason truth_reason(ReasonCode code, std::string text, std::vector<std::string> keys) {
     return Reason{
         .code = code, .layer = Layer::truth, .text = std::move(text), .keys = std::move(keys)};
 }
@@ -36,35 +36,56 @@ std::optional<Reason> check_virt_type(const std::string& virt_type) {
                         {virt_type});
 }
 
+/// What keeps a document from being compared whatever its CPU is. A bare `<cpu>` names neither
+/// domain type nor architecture; any other document that does not may be of anything.
+std::optional<Reason> check_identity(const std::string& virt_type, const std::string& arch,
+                                     bool bare) {
+    if (auto reason = check_virt_type(virt_type)) {
+        return reason;
+    }
+    if (!has_feature_model(arch)) {
+        return truth_reason(ReasonCode::not_comparable,
+                            "CPUs of architecture " + arch +
+                                " cannot be compared: libvirt does not describe them by features",
+                            {arch});
+    }
+    if (virt_type.empty() && !bare) {
+        return truth_reason(ReasonCode::not_comparable,
+                            "the document names no domain type, so it need not be of KVM",
+                            {"domain"});
+    }
+    if (arch.empty() && !bare) {
+        return truth_reason(ReasonCode::not_comparable, "the document names no architecture",
+                            {"arch"});
+    }
+    return std::nullopt;
+}
+
 /// Collects what the checks find; a `cannot` outweighs what is not known.
 class Findings {
 public:
-    void cannot(Reason reason) {
-        cannot_ = true;
-        reasons_.push_back(std::move(reason));
-    }
+    void cannot(Reason reason) { cannot_.push_back(std::move(reason)); }
     /// Both sides often lack the same fact; it is said once.
     void unknown(Reason reason) {
-        unknown_ = true;
         const bool said =
-            std::any_of(reasons_.begin(), reasons_.end(),
+            std::any_of(unknown_.begin(), unknown_.end(),
                         [&reason](const auto& other) { return other.text == reason.text; });
         if (!said) {
-            reasons_.push_back(std::move(reason));
+            unknown_.push_back(std::move(reason));
         }
     }
     [[nodiscard]] TruthAnswer answer() && {
         TruthAnswer out;
-        out.verdict = cannot_ ? Verdict::cannot : unknown_ ? Verdict::unknown : Verdict::can;
-        order_by_weight(reasons_);
-        out.reasons = std::move(reasons_);
+        out.verdict = !cannot_.empty()    ? Verdict::cannot
+                      : !unknown_.empty() ? Verdict::unknown
+                                          : Verdict::can;
+        out.reasons = deciding_first(std::move(cannot_), std::move(unknown_));
         return out;
     }
 
 private:
-    bool cannot_ = false;
-    bool unknown_ = false;
-    std::vector<Reason> reasons_;
+    std::vector<Reason> cannot_;
+    std::vector<Reason> unknown_;
 };
 
 /// Vendor that the guest's CPU shows: its own, else the one its model is of.
@@ -98,7 +119,7 @@ void check_vendor(const GuestCpu& guest, const Profile& target, const CpuMap* ma
                      "the documents do not name the CPU vendor on both sides (guest: " +
                          (wanted.empty() ? "unstated" : wanted) +
                          ", target: " + (offered.empty() ? "unstated" : offered) + ")",
-                     {}));
+                     {"vendor"}));
 }
 
 void check_machine(const GuestCpu& guest, const Profile& target, Findings& findings) {
@@ -135,18 +156,30 @@ void check_tsc(const GuestCpu& guest, const HostFacts& facts, Findings& findings
     }
 }
 
-FeatureSet missing_features(const EffectiveSet& guest, const EffectiveSet& target) {
-    auto missing = subtract(guest.features, target.features);
-    return guest.reports_vmx && target.reports_vmx ? missing : without_vmx_details(missing);
+void check_address_bits(const GuestCpu& guest, const Profile& target, Findings& findings) {
+    if (!guest.address_bits) {
+        return;
+    }
+    const auto limit = address_limit(target);
+    const std::string wanted = "the guest's physical addresses have a fixed width of " +
+                               std::to_string(*guest.address_bits) + " bits";
+    if (!limit) {
+        findings.unknown(truth_reason(
+            ReasonCode::feature, wanted + " and the target does not name its own (maxphysaddr)",
+            {"maxphysaddr"}));
+    } else if (*guest.address_bits > *limit) {
+        findings.cannot(
+            truth_reason(ReasonCode::feature,
+                         wanted + ", the target has " + std::to_string(*limit) + " (maxphysaddr)",
+                         {"maxphysaddr"}));
+    }
 }
 
-FeatureSet check_features(const GuestCpu& guest, const Profile& target, const CpuMap* map,
+FeatureSet check_features(const EffectiveSet& wanted, const EffectiveSet& offered,
                           Findings& findings) {
-    const auto wanted = effective_features(guest, map);
-    const auto offered = supported_features(target, map);
     for (const auto* side : {&wanted, &offered}) {
         if (!side->known()) {
-            findings.unknown(truth_reason(ReasonCode::not_comparable, side->why));
+            findings.unknown(truth_reason(ReasonCode::not_comparable, side->why, side->keys));
         }
     }
     if (!wanted.known() || !offered.known()) {
@@ -161,53 +194,53 @@ FeatureSet check_features(const GuestCpu& guest, const Profile& target, const Cp
     return missing;
 }
 
-std::string map_used(const GuestCpu& guest, const Profile& target, const CpuMap* map) {
-    const auto wanted = effective_features(guest, map);
-    return wanted.map.empty() ? supported_features(target, map).map : wanted.map;
-}
-
 }  // namespace
 
-std::optional<Reason> not_comparable(const Profile& profile) {
-    if (auto reason = check_virt_type(profile.virt_type)) {
-        return reason;
+std::optional<unsigned> address_limit(const Profile& profile) {
+    if (!profile.host_model || !profile.host_model->maxphysaddr) {
+        return std::nullopt;
     }
-    if (!has_feature_model(profile.arch)) {
-        return truth_reason(ReasonCode::not_comparable,
-                            "CPUs of architecture " + profile.arch +
-                                " cannot be compared: libvirt does not describe them by features",
-                            {profile.arch});
+    const auto& element = *profile.host_model->maxphysaddr;
+    return element.limit ? element.limit : element.bits;
+}
+
+std::optional<Reason> not_comparable(const Profile& profile) {
+    const bool bare = profile.origin == ProfileOrigin::bare_cpu;
+    if (auto reason = check_identity(profile.virt_type, profile.arch, bare)) {
+        return reason;
     }
     if (!profile.host_model || profile.host_model->name.empty()) {
         return truth_reason(ReasonCode::not_comparable,
                             "libvirt offers no host-model there, so what its hypervisor can enable "
-                            "is not known");
+                            "is not known",
+                            {"host-model"});
     }
     return std::nullopt;
 }
 
 std::optional<Reason> not_comparable(const GuestCpu& guest) {
-    if (auto reason = check_virt_type(guest.virt_type)) {
+    if (auto reason = check_identity(guest.virt_type, guest.arch, guest.bare)) {
         return reason;
-    }
-    if (!has_feature_model(guest.arch)) {
-        return truth_reason(ReasonCode::not_comparable,
-                            "CPUs of architecture " + guest.arch +
-                                " cannot be compared: libvirt does not describe them by features",
-                            {guest.arch});
     }
     if (guest.mode == CpuMode::host_passthrough) {
         return truth_reason(
             ReasonCode::not_comparable,
             "the guest has its host's CPU passed through: the document does not say "
-            "which features it has");
+            "which features it has",
+            {"host-passthrough"});
     }
     if (guest.model.empty()) {
         return truth_reason(ReasonCode::not_comparable,
                             "the document names no CPU model for the guest; use the live XML of a "
-                            "running guest");
+                            "running guest",
+                            {"model"});
     }
     return std::nullopt;
+}
+
+FeatureSet missing_features(const EffectiveSet& guest, const EffectiveSet& host) {
+    auto missing = subtract(guest.features, host.features);
+    return guest.reports_vmx && host.reports_vmx ? missing : without_vmx_details(missing);
 }
 
 bool tsc_acceptable(std::uint64_t guest_hz, std::uint64_t host_hz, bool scalable) {
@@ -247,10 +280,13 @@ TruthAnswer compare_truth(const GuestCpu& guest, Target target, const CpuMap* ma
     check_vendor(guest, target.profile, map, findings);
     check_machine(guest, target.profile, findings);
     check_tsc(guest, target.facts, findings);
-    auto missing = check_features(guest, target.profile, map, findings);
+    check_address_bits(guest, target.profile, findings);
+    const auto wanted = effective_features(guest, map);
+    const auto offered = supported_features(target.profile, map);
+    auto missing = check_features(wanted, offered, findings);
     auto answer = std::move(findings).answer();
     answer.missing = std::move(missing);
-    answer.map = map_used(guest, target.profile, map);
+    answer.map = wanted.map.empty() ? offered.map : wanted.map;
     return answer;
 }
 

@@ -14,7 +14,10 @@
 /// The CPU truth layer. Rule (checked on 51 real CPUs, cases.md section A):
 ///   a guest's CPU = features of its model in the cpu_map + require − disable;
 ///   it fits if the vendor is equal and the target's hypervisor can enable every feature of it.
-/// `vmx-*` are compared only when both sides list some. Pure; any thread.
+/// `vmx-*` are compared only when both sides list some. A fixed width of physical addresses must
+/// not exceed the target's: libvirt refuses to start such a guest (qemuValidateDomainDefCpu, mode
+/// "emulate"), while it compares nothing where the width is passed through, limit or not. Pure; any
+/// thread.
 namespace scout::migration {
 
 /// How a set of features was found.
@@ -29,10 +32,11 @@ enum class SetOrigin : std::uint8_t {
 /// Features of a guest or of a hypervisor, or the reason why they cannot be told.
 struct EffectiveSet {
     SetOrigin origin = SetOrigin::not_known;
-    FeatureSet features;       ///< empty when not known
-    bool reports_vmx = false;  ///< the document lists vmx-*: only then are they compared
-    std::string map;           ///< name of the cpu_map if it was needed
-    std::string why;           ///< one sentence when not known
+    FeatureSet features;            ///< empty when not known
+    bool reports_vmx = false;       ///< the document lists vmx-*: only then are they compared
+    std::string map;                ///< name of the cpu_map if it was needed
+    std::string why;                ///< one sentence when not known
+    std::vector<std::string> keys;  ///< what `why` speaks of
 
     [[nodiscard]] bool known() const noexcept { return origin != SetOrigin::not_known; }
 };
@@ -49,8 +53,13 @@ struct EffectiveSet {
 /// Features that the hypervisor can enable: the list where there is one, else its host-model's set.
 [[nodiscard]] EffectiveSet supported_features(const Profile& profile, const CpuMap* map);
 
+/// Widest physical addresses that the hypervisor can show a guest, in bits: what domain
+/// capabilities say of the host, or what a bare `<cpu>` has itself; none if unstated.
+[[nodiscard]] std::optional<unsigned> address_limit(const Profile& profile);
+
 /// Why migration facts may not be drawn from the profile (emulation, no host-model, other
-/// architectures, …); nothing if they may. Does not look at the cpu_map.
+/// architectures, a document that names no architecture or no domain type, …); nothing if they may.
+/// Does not look at the cpu_map.
 [[nodiscard]] std::optional<Reason> not_comparable(const Profile& profile);
 [[nodiscard]] std::optional<Reason> not_comparable(const GuestCpu& guest);
 
@@ -61,6 +70,10 @@ struct TruthAnswer {
     std::vector<Reason> reasons;  ///< heaviest first
     std::string map;              ///< cpu_map that was used, or empty
 };
+
+/// Features of the guest that the host cannot enable; vmx-* only where both list some. Both sets
+/// must be known.
+[[nodiscard]] FeatureSet missing_features(const EffectiveSet& guest, const EffectiveSet& host);
 
 /// A host as a target: its profile and the facts beside it.
 struct Target {

@@ -18,9 +18,10 @@ std::span<const std::string_view> always_present(std::string_view arch) {
     return x86;
 }
 
-EffectiveSet not_known(std::string why, const CpuMap* map) {
+EffectiveSet not_known(std::string why, std::string key, const CpuMap* map) {
     EffectiveSet set;
     set.why = std::move(why);
+    set.keys = {std::move(key)};
     set.map = map != nullptr ? map->name() : std::string{};
     return set;
 }
@@ -47,7 +48,7 @@ bool is_expanded(const std::string& arch, const FeatureSet& require, const Featu
 
 EffectiveSet effective_features(const GuestCpu& guest, const CpuMap* map) {
     if (guest.model.empty()) {
-        return not_known("no CPU model is named", nullptr);
+        return not_known("no CPU model is named", "model", nullptr);
     }
     EffectiveSet set;
     set.reports_vmx = lists_vmx_details(guest.require) || lists_vmx_details(guest.disable);
@@ -58,7 +59,7 @@ EffectiveSet effective_features(const GuestCpu& guest, const CpuMap* map) {
     }
     const MapModel* model = map != nullptr ? map->find(guest.model) : nullptr;
     if (model == nullptr) {
-        return not_known(unknown_model(guest.model, map), map);
+        return not_known(unknown_model(guest.model, map), guest.model, map);
     }
     set.origin = SetOrigin::by_map;
     set.map = map->name();
@@ -75,7 +76,7 @@ EffectiveSet supported_features(const Profile& profile, const CpuMap* map) {
         return set;
     }
     if (!profile.host_model) {
-        return not_known("libvirt offers no host-model there", nullptr);
+        return not_known("libvirt offers no host-model there", "host-model", nullptr);
     }
     auto set = effective_features(host_model_guest(profile), map);
     if (set.known() && profile.origin == ProfileOrigin::bare_cpu) {

@@ -11,12 +11,18 @@ GuestCpu host_model_guest(const Profile& profile) {
     guest.arch = profile.arch;
     guest.virt_type = profile.virt_type;
     guest.vendor = profile.vendor;
+    guest.bare = profile.origin == ProfileOrigin::bare_cpu;
     if (profile.host_model) {
         guest.model = profile.host_model->name;
         guest.require = profile.host_model->require;
         guest.disable = profile.host_model->disable;
+        guest.address_bits = fixed_address_bits(profile.host_model->maxphysaddr);
     }
     return guest;
+}
+
+std::optional<unsigned> fixed_address_bits(const std::optional<MaxPhysAddr>& element) {
+    return element && element->mode == "emulate" ? element->bits : std::nullopt;
 }
 
 GuestCpu running_on(GuestCpu guest, const Profile& host) {

@@ -29,7 +29,9 @@ struct GuestCpu {
     FeatureSet require;   ///< policy require and force
     FeatureSet disable;   ///< policy disable and forbid
     std::string machine;  ///< resolved machine type ("pc-q35-7.2"); empty: none asked
-    std::optional<std::uint64_t> tsc_hz;  ///< fixed TSC frequency in Hz, if pinned
+    std::optional<std::uint64_t> tsc_hz;   ///< fixed TSC frequency in Hz, if pinned
+    std::optional<unsigned> address_bits;  ///< see fixed_address_bits()
+    bool bare = false;  ///< from a lone `<cpu>`, which names neither architecture nor domain type
 
     friend bool operator==(const GuestCpu&, const GuestCpu&) = default;
 };
@@ -37,6 +39,11 @@ struct GuestCpu {
 /// The guest that host-model makes on a host with this profile. Model empty if there is no
 /// host-model there. No machine type: domain capabilities name only what was asked for.
 [[nodiscard]] GuestCpu host_model_guest(const Profile& profile);
+
+/// Width of physical addresses that a guest with this element insists on: mode "emulate" with bits.
+/// None: it takes what its host has, as `passthrough` does, limit or not. Source of the rule:
+/// formatdomain of libvirt.
+[[nodiscard]] std::optional<unsigned> fixed_address_bits(const std::optional<MaxPhysAddr>& element);
 
 /// A running guest completed by the host that runs it: live XML of a named model leaves out the
 /// vendor, and KVM shows a guest the vendor of its host.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -19,8 +18,6 @@ public:
     /// The number of the name; one more user. `kind` keeps equal names of different things apart.
     [[nodiscard]] Id acquire(char kind, std::string_view name);
     void release(Id id);
-
-    [[nodiscard]] std::size_t size() const noexcept { return ids_.size(); }
 
 private:
     struct Slot {

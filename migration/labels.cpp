@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "migration/cpu_truth.h"
 
@@ -97,6 +98,9 @@ Labels labeller_labels(const Profile& profile, const HostFacts& facts, const Cpu
         set(labels, label::tsc_frequency, "", std::to_string(*facts.tsc_hz));
         set(labels, label::tsc_scalable, "", facts.tsc_scalable ? "true" : "false");
     }
+    for (const auto& kind : profile.launch_security) {
+        set(labels, label::launch_security, kind);
+    }
     if (!has_cpu_labels(profile.arch)) {
         return labels;
     }
@@ -115,16 +119,47 @@ Labels labeller_labels(const Profile& profile, const HostFacts& facts, const Cpu
             set(labels, label::cpu_feature, feature);
         }
     }
-    if (profile.host_model) {
+    if (profile.host_model && !profile.host_model->name.empty()) {
         add_host_model(labels, profile, *profile.host_model, options);
     }
     return labels;
 }
 
+std::vector<std::string> labels_not_derivable(const Profile& profile, const HostFacts& facts,
+                                              const CpuMap* map) {
+    std::vector<std::string> keys{std::string{label::realtime}};
+    const bool x86 = profile.arch.empty() || profile.arch == "x86_64";
+    if (x86) {
+        keys.emplace_back(label::hyperv);
+    }
+    if (x86 && !facts.tsc_hz) {
+        keys.emplace_back(label::tsc_frequency);
+        keys.emplace_back(label::tsc_scalable);
+    }
+    if (profile.machines.empty()) {
+        keys.emplace_back(label::machine_type);
+    }
+    if (has_cpu_labels(profile.arch) && !supported_features(profile, map).known()) {
+        keys.emplace_back(label::cpu_feature);
+    }
+    if (profile.origin == ProfileOrigin::bare_cpu) {
+        keys.emplace_back(label::cpu_model);
+        if (map == nullptr) {
+            keys.emplace_back(label::known_model);
+        }
+        for (const char* kind : {"s390-pv", "sev", "sev-es", "sev-snp", "tdx"}) {
+            keys.push_back(std::string{label::launch_security} + kind);
+        }
+    }
+    return make_feature_set(std::move(keys));
+}
+
 Labels standalone_labels(const Profile& profile, const HostFacts& facts, const CpuMap* map) {
     auto labels = labeller_labels(profile, facts, map);
     const bool bare = profile.origin == ProfileOrigin::bare_cpu && profile.arch.empty();
-    set(labels, label::arch, "", go_arch(bare ? "x86_64" : profile.arch));
+    if (auto arch = go_arch(bare ? "x86_64" : profile.arch); !arch.empty()) {
+        set(labels, label::arch, "", std::move(arch));
+    }
     set(labels, label::schedulable, "");
     return labels;
 }

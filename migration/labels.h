@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "migration/cpu_map.h"
 #include "migration/profile.h"
@@ -25,6 +26,9 @@ inline constexpr std::string_view vendor = "cpu-vendor.node.kubevirt.io/";
 inline constexpr std::string_view machine_type = "machine-type.node.kubevirt.io/";
 inline constexpr std::string_view tsc_frequency = "cpu-timer.node.kubevirt.io/tsc-frequency";
 inline constexpr std::string_view tsc_scalable = "cpu-timer.node.kubevirt.io/tsc-scalable";
+inline constexpr std::string_view hyperv = "hyperv.node.kubevirt.io/";
+inline constexpr std::string_view launch_security = "kubevirt.io/";  ///< "sev", "tdx", …
+inline constexpr std::string_view realtime = "kubevirt.io/realtime";
 inline constexpr std::string_view tsc_scheduling = "scheduling.node.kubevirt.io/tsc-frequency-";
 inline constexpr std::string_view obsolete = "node-labeller.kubevirt.io/obsolete-host-model";
 inline constexpr std::string_view schedulable = "kubevirt.io/schedulable";
@@ -38,12 +42,22 @@ struct LabelOptions {
     const std::set<std::string, std::less<>>* obsolete_models = nullptr;
 };
 
-/// Exactly the labels that the labeller would write for this profile, `kubevirt.io/schedulable`
-/// (heartbeat) and abilities of the host outside the profile (realtime, SEV, Hyper-V) left out.
-/// Without a list of supported features the host-model's own set takes its place, as
-/// hypervisor-cpu-baseline would answer; if the map cannot expand it, only the required features.
+/// Exactly the labels that the labeller would write for this profile, as far as documents tell them
+/// (see labels_not_derivable()); those of others (`kubevirt.io/schedulable` of the heartbeat, …)
+/// are not among them. Without a list of supported features the host-model's own set takes its
+/// place, as hypervisor-cpu-baseline would answer; if the map cannot expand it, only the required
+/// features.
 [[nodiscard]] Labels labeller_labels(const Profile& profile, const HostFacts& facts,
                                      const CpuMap* map, const LabelOptions& options = {});
+
+/// Keys of the labeller that labeller_labels() leaves out because these documents do not tell them,
+/// sorted; one that ends in "/" stands for every key that begins so. On the node itself the
+/// labeller asks /dev/kvm for the Hyper-V ones and sysctl for the realtime one (dossier §5.2), so
+/// no document ever tells those; machine types and TSC come from capabilities, CPU features and
+/// models from domain capabilities with a cpu_map that knows the model.
+[[nodiscard]] std::vector<std::string> labels_not_derivable(const Profile& profile,
+                                                            const HostFacts& facts,
+                                                            const CpuMap* map);
 
 /// KubeVirt's built-in list of models that it does not offer (dossier §5.2).
 [[nodiscard]] bool is_built_in_obsolete(std::string_view model);

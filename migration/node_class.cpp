@@ -76,13 +76,16 @@ void fill_truth(NodeClass& out, SetBlock::Members& members, const Profile& profi
     fill_identity(out, profile.arch,
                   profile.vendor.empty() && model != nullptr ? model->vendor : profile.vendor,
                   names);
-    const auto guest = effective_features(host_model_guest(profile), map);
+    const auto host_model = host_model_guest(profile);
+    const auto guest = effective_features(host_model, map);
     const auto supported = supported_features(profile, map);
     out.guest_known = guest.known();
     out.supported_known = supported.known();
     out.reports_vmx = guest.reports_vmx;
     out.offers_vmx = supported.reports_vmx;
     out.labels_follow = !supported.known();
+    out.address_bits = host_model.address_bits.value_or(0);
+    out.address_limit = address_limit(profile).value_or(0);
     names.put_guest(members, guest.features);
     names.put(members, NameSet::supported, feature_kind, supported.features);
 }
@@ -111,6 +114,16 @@ Verdict vendor_verdict(const NodeClass& source, const NodeClass& target) noexcep
         return Verdict::can;
     }
     return source.vendor_stated && target.has_vendor ? Verdict::cannot : Verdict::unknown;
+}
+
+Verdict address_verdict(const NodeClass& source, const NodeClass& target) noexcept {
+    if (source.address_bits == 0) {
+        return Verdict::can;
+    }
+    if (target.address_limit == 0) {
+        return Verdict::unknown;
+    }
+    return source.address_bits > target.address_limit ? Verdict::cannot : Verdict::can;
 }
 
 }  // namespace
@@ -212,15 +225,15 @@ Verdict truth_between(const NodeClass& source, const NodeClass& target) noexcept
     if (!source.comparable || !target.comparable) {
         return Verdict::unknown;
     }
-    const auto vendor = vendor_verdict(source, target);
+    const auto apart = combine(vendor_verdict(source, target), address_verdict(source, target));
     if (!source.guest_known || !target.supported_known) {
-        return vendor == Verdict::cannot ? Verdict::cannot : Verdict::unknown;
+        return combine(apart, Verdict::unknown);
     }
     const bool with_vmx = source.reports_vmx && target.offers_vmx;
     const bool fits =
         source.sets.within(NameSet::guest, target.sets, NameSet::supported) &&
         (!with_vmx || source.sets.within(NameSet::guest_vmx, target.sets, NameSet::supported));
-    return combine(vendor, fits ? Verdict::can : Verdict::cannot);
+    return combine(apart, fits ? Verdict::can : Verdict::cannot);
 }
 
 }  // namespace scout::migration

@@ -74,6 +74,8 @@ struct NodeClass {
     bool has_vendor = false;
     bool has_truth_arch = false;
     bool labels_follow = false;  ///< what the profile leaves open, the labels do too
+    unsigned address_bits = 0;   ///< that the guest insists on; 0: none
+    unsigned address_limit = 0;  ///< of the target; 0: unstated
     Interner::Id host_model = 0;
     Interner::Id arch = 0;
     Interner::Id truth_arch = 0;

@@ -75,6 +75,9 @@ std::string digest(const Profile& profile) {
     text.add(profile.supported);
     text.add(profile.machines);
     text.add(profile.asked_machine);
+    if (!profile.launch_security.empty()) {
+        text.add(profile.launch_security);  // left out if empty: older digests stay what they were
+    }
     return sha256_hex(text.text());
 }
 

@@ -27,7 +27,8 @@ struct NamedModel {
 struct MaxPhysAddr {
     std::string mode;               ///< "passthrough" or "emulate"
     std::optional<unsigned> bits;   ///< fixed width, for "emulate"
-    std::optional<unsigned> limit;  ///< upper limit, for "passthrough"
+    std::optional<unsigned> limit;  ///< upper limit, for "passthrough"; in domain capabilities the
+                                    ///< width of the host
 
     friend bool operator==(const MaxPhysAddr&, const MaxPhysAddr&) = default;
 };
@@ -61,6 +62,8 @@ struct Profile {
     bool supported_listed = false;  ///< `supported` was read (hypervisor-cpu-baseline), else empty
     FeatureSet supported;
     std::vector<std::string> machines;  ///< machine types and aliases, sorted; empty: not listed
+    std::vector<std::string> launch_security;  ///< "s390-pv", "sev", "sev-es", "sev-snp", "tdx":
+                                               ///< what the labeller finds there; sorted
     std::string asked_machine;  ///< `<machine>` of domain capabilities: what was asked for, not a
                                 ///< requirement (design §5)
 

@@ -2,31 +2,22 @@
 #include "migration/stock_gate.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
+#include "base/number.h"
 #include "migration/cpu_truth.h"
 
 namespace scout::migration {
 namespace {
 
-std::optional<std::uint64_t> whole_number(std::string_view text) {
-    std::uint64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size()) {
-        return std::nullopt;
-    }
-    return value;
-}
-
-/// Names behind a label prefix, in the order of the labels: sorted, each once.
+/// Names behind a label prefix, in the order of the labels: sorted, each once, none empty.
 std::vector<std::string> names_behind(const Labels& labels, std::string_view prefix) {
     std::vector<std::string> names;
     for (auto it = labels.lower_bound(prefix); it != labels.end(); ++it) {
         if (!std::string_view{it->first}.starts_with(prefix)) {
             break;
         }
-        if (it->second == "true") {
+        if (it->second == "true" && it->first.size() > prefix.size()) {
             names.push_back(it->first.substr(prefix.size()));
         }
     }
@@ -47,6 +38,10 @@ std::vector<std::string> keyed(std::string_view prefix, const std::vector<std::s
     return keys;
 }
 
+Reason stock_reason(ReasonCode code, std::string text, std::vector<std::string> keys) {
+    return {.code = code, .layer = Layer::stock, .text = std::move(text), .keys = std::move(keys)};
+}
+
 class Gate {
 public:
     explicit Gate(const StockNode& target) : target_(target) {}
@@ -64,29 +59,25 @@ public:
         }
     }
     void refuse(ReasonCode code, std::string text, std::vector<std::string> keys) {
-        refused_ = true;
-        note(code, std::move(text), std::move(keys));
+        refused_.push_back(stock_reason(code, std::move(text), std::move(keys)));
     }
     /// A reason that makes the answer unknown, unless something else refuses.
     void note(ReasonCode code, std::string text, std::vector<std::string> keys) {
-        reasons_.push_back({.code = code,
-                            .layer = Layer::stock,
-                            .text = std::move(text),
-                            .keys = std::move(keys)});
+        noted_.push_back(stock_reason(code, std::move(text), std::move(keys)));
     }
     [[nodiscard]] const StockNode& target() const noexcept { return target_; }
     [[nodiscard]] StockAnswer answer() && {
-        order_by_weight(reasons_);
-        const auto verdict = refused_           ? Verdict::cannot
-                             : reasons_.empty() ? Verdict::can
-                                                : Verdict::unknown;
-        return {.verdict = verdict, .reasons = std::move(reasons_)};
+        const auto verdict = !refused_.empty() ? Verdict::cannot
+                             : !noted_.empty() ? Verdict::unknown
+                                               : Verdict::can;
+        return {.verdict = verdict,
+                .reasons = deciding_first(std::move(refused_), std::move(noted_))};
     }
 
 private:
     const StockNode& target_;
-    bool refused_ = false;
-    std::vector<Reason> reasons_;
+    std::vector<Reason> refused_;
+    std::vector<Reason> noted_;
 };
 
 void check_node(const StockGuest& guest, Gate& gate) {
@@ -195,13 +186,17 @@ StockGuest stock_host_model_guest(const StockNode& source, std::string_view mach
     guest.machine_type = machine_type;
     if (source.host_models.empty()) {
         guest.impossible =
-            "the source node has no host-model-cpu label, so KubeVirt makes no target "
-            "pod for host-model guests of it";
+            stock_reason(ReasonCode::not_comparable,
+                         "the source node has no host-model-cpu label, so KubeVirt makes no target "
+                         "pod for host-model guests of it",
+                         {std::string{label::host_model}});
         return guest;
     }
     if (source.host_models.size() > 1) {
-        guest.impossible =
-            "the source node's labels are inconsistent: host models " + join(source.host_models);
+        guest.impossible = stock_reason(
+            ReasonCode::not_comparable,
+            "the source node's labels are inconsistent: host models " + join(source.host_models),
+            keyed(label::host_model, source.host_models));
         return guest;
     }
     guest.host_model = source.host_models.front();
@@ -232,12 +227,8 @@ StockGuest stock_guest(const GuestCpu& guest, const StockNode& source) {
 }
 
 StockAnswer pass_gate(const StockGuest& guest, const StockNode& target) {
-    if (!guest.impossible.empty()) {
-        return {.verdict = Verdict::unknown,
-                .reasons = {{.code = ReasonCode::not_comparable,
-                             .layer = Layer::stock,
-                             .text = guest.impossible,
-                             .keys = {}}}};
+    if (guest.impossible) {
+        return {.verdict = Verdict::unknown, .reasons = {*guest.impossible}};
     }
     Gate gate(target);
     check_node(guest, gate);

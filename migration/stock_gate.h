@@ -42,7 +42,7 @@ struct StockGuest {
     std::vector<std::string> vendors;  ///< every vendor label of the source; empty: none is asked
     std::string machine_type;          ///< empty: not asked
     std::optional<std::uint64_t> tsc_hz;
-    std::string impossible;  ///< set when KubeVirt could not even ask (no or two host models)
+    std::optional<Reason> impossible;  ///< KubeVirt could not even ask (no or two host models)
 };
 
 /// The host-model guest that starts on this node now. `machine_type` may be empty: not judged.

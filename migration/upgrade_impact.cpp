@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "migration/upgrade_impact.h"
 
+#include <array>
 #include <utility>
 
 #include "migration/cpu_truth.h"
@@ -27,18 +28,27 @@ Side side_of(const Profile& profile, const CpuMap* map) {
     return side;
 }
 
-FeatureSet lacking(const Side& guest, const Side& host) {
-    auto missing = subtract(guest.guest.features, host.supported.features);
-    const bool both = guest.guest.reports_vmx && host.supported.reports_vmx;
-    return both ? missing : without_vmx_details(missing);
+std::string another_machine(const char* what, const std::string& before, const std::string& after) {
+    return std::string{"the "} + what + " changed from " + (before.empty() ? "unstated" : before) +
+           " to " + (after.empty() ? "unstated" : after) + ": this is another machine";
 }
 
-std::string why_not(const Side& before, const Side& after) {
-    for (const auto* side : {&before, &after}) {
-        if (side->fault) {
-            return side->fault->text;
+/// Why the two cannot be compared, the plainest reason first; empty if they can.
+std::string obstacle(const Profile& before, const Profile& after,
+                     const std::array<Side, 2>& sides) {
+    if (!before.arch.empty() && !after.arch.empty() && before.arch != after.arch) {
+        return another_machine("architecture", before.arch, after.arch);
+    }
+    for (const auto& side : sides) {
+        if (side.fault) {
+            return side.fault->text;
         }
-        for (const auto* set : {&side->guest, &side->supported}) {
+    }
+    if (before.vendor != after.vendor) {
+        return another_machine("vendor", before.vendor, after.vendor);
+    }
+    for (const auto& side : sides) {
+        for (const auto* set : {&side.guest, &side.supported}) {
             if (!set->known()) {
                 return set->why;
             }
@@ -62,25 +72,27 @@ std::string advice_for(const UpgradeImpact& impact) {
 }  // namespace
 
 UpgradeImpact upgrade_impact(const Profile& before, const Profile& after, const CpuMap* map) {
-    const Side old_side = side_of(before, map);
-    const Side new_side = side_of(after, map);
+    const std::array<Side, 2> sides{side_of(before, map), side_of(after, map)};
+    const auto& [old_side, new_side] = sides;
     UpgradeImpact out;
     out.model_before = old_side.model;
     out.model_after = new_side.model;
     out.named_usable_before = old_side.named_usable;
     out.named_usable_after = new_side.named_usable;
-    std::string obstacle = why_not(old_side, new_side);
-    if (obstacle.empty() && before.vendor != after.vendor) {
-        obstacle = "the vendor changed from " + before.vendor + " to " + after.vendor +
-                   ": this is another machine";
+    for (const auto& side : sides) {
+        for (const auto* set : {&side.guest, &side.supported}) {
+            out.map = out.map.empty() ? set->map : out.map;
+        }
     }
-    if (!obstacle.empty()) {
-        out.advice = "cannot be compared: " + obstacle;
+    out.assumed =
+        before.origin == ProfileOrigin::bare_cpu || after.origin == ProfileOrigin::bare_cpu;
+    if (const auto why = obstacle(before, after, sides); !why.empty()) {
+        out.advice = "cannot be compared: " + why;
         return out;
     }
     out.comparable = true;
-    out.missing_after = lacking(old_side, new_side);
-    out.missing_before = lacking(new_side, old_side);
+    out.missing_after = missing_features(old_side.guest, new_side.supported);
+    out.missing_before = missing_features(new_side.guest, old_side.supported);
     out.advice = advice_for(out);
     return out;
 }

@@ -20,10 +20,14 @@ struct UpgradeImpact {
     FeatureSet missing_after;   ///< a guest started before has them, the host no longer offers them
     FeatureSet missing_before;  ///< a guest started now has them, the host before had not
     std::string advice;         ///< one sentence: whether guests need a restart, and which
+    std::string map;            ///< cpu_map that was needed, or empty
+    bool assumed = false;  ///< a side is a bare `<cpu>`: its own set stands for what it supports
 
     [[nodiscard]] bool model_changed() const noexcept { return model_before != model_after; }
 };
 
+/// Two documents of other architectures or vendors are of other machines: not comparable, and the
+/// advice says so.
 [[nodiscard]] UpgradeImpact upgrade_impact(const Profile& before, const Profile& after,
                                            const CpuMap* map);
 

@@ -2,6 +2,8 @@
 #include "migration/verdict.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 namespace scout::migration {
 
@@ -57,9 +59,12 @@ Verdict combine(Verdict first, Verdict second) noexcept {
     return Verdict::unknown;
 }
 
-void order_by_weight(std::vector<Reason>& reasons) {
-    std::stable_sort(reasons.begin(), reasons.end(),
-                     [](const Reason& a, const Reason& b) { return a.code < b.code; });
+std::vector<Reason> deciding_first(std::vector<Reason> no, std::vector<Reason> unknown) {
+    const auto heavier = [](const Reason& a, const Reason& b) { return a.code < b.code; };
+    std::stable_sort(no.begin(), no.end(), heavier);
+    std::stable_sort(unknown.begin(), unknown.end(), heavier);
+    std::move(unknown.begin(), unknown.end(), std::back_inserter(no));
+    return no;
 }
 
 }  // namespace scout::migration

@@ -21,7 +21,7 @@ enum class Layer : std::uint8_t {
     truth,  ///< what the target's hypervisor can really run
 };
 
-/// Why not, in order of weight: the first reason of a list is the heaviest.
+/// Why not, in order of weight.
 enum class ReasonCode : std::uint8_t {
     document,        ///< a document could not be used at all
     virt_type,       ///< emulation or another hypervisor on one side
@@ -30,7 +30,7 @@ enum class ReasonCode : std::uint8_t {
     model,           ///< the CPU model is not known or not usable there
     machine_type,    ///< the machine type is not offered there
     tsc,             ///< the guest's fixed TSC frequency does not fit
-    feature,         ///< CPU features are missing there
+    feature,         ///< CPU features are missing there, or bits of its physical addresses
     unschedulable,   ///< the target takes no VMs at the moment
     not_comparable,  ///< some fact is missing on one side
 };
@@ -49,7 +49,9 @@ struct Reason {
 /// `can` only if both can, any `cannot` is cannot, else unknown (design §5).
 [[nodiscard]] Verdict combine(Verdict first, Verdict second) noexcept;
 
-/// Sorts reasons heaviest first; order among equals stays.
-void order_by_weight(std::vector<Reason>& reasons);
+/// One list of what says no and what could only not be told: first what decides, then by weight;
+/// order among equals stays.
+[[nodiscard]] std::vector<Reason> deciding_first(std::vector<Reason> no,
+                                                 std::vector<Reason> unknown);
 
 }  // namespace scout::migration

@@ -134,6 +134,7 @@ v1::Profile to_wire(const migration::Profile& profile) {
     assign(out.mutable_supported(), profile.supported);
     assign(out.mutable_machines(), profile.machines);
     out.set_asked_machine(profile.asked_machine);
+    assign(out.mutable_launch_security(), profile.launch_security);
     return out;
 }
 
@@ -153,6 +154,7 @@ Result<migration::Profile> from_wire(const v1::Profile& profile) {
     out.supported = checks.set("supported", profile.supported());
     out.machines = checks.set("machines", profile.machines());
     out.asked_machine = checks.name("asked_machine", profile.asked_machine());
+    out.launch_security = checks.set("launch_security", profile.launch_security());
     if (auto status = checks.status(); !status) {
         return fail(std::move(status.error()).within("profile"));
     }
@@ -202,6 +204,10 @@ v1::GuestCpu to_wire(const migration::GuestCpu& guest) {
     if (guest.tsc_hz) {
         out.set_tsc_hz(*guest.tsc_hz);
     }
+    if (guest.address_bits) {
+        out.set_address_bits(*guest.address_bits);
+    }
+    out.set_bare(guest.bare);
     return out;
 }
 
@@ -219,6 +225,10 @@ Result<migration::GuestCpu> from_wire(const v1::GuestCpu& guest) {
     if (guest.has_tsc_hz()) {
         out.tsc_hz = guest.tsc_hz();
     }
+    if (guest.has_address_bits()) {
+        out.address_bits = guest.address_bits();
+    }
+    out.bare = guest.bare();
     if (auto status = checks.status(); !status) {
         return fail(std::move(status.error()).within("guest CPU"));
     }

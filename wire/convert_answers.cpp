@@ -78,6 +78,7 @@ migration::Comparison comparison_from_wire(const v1::Comparison& comparison, Che
         }
     }
     out.map = cut(comparison.map(), text_limit);
+    out.assumed = comparison.assumed();
     return out;
 }
 
@@ -124,6 +125,7 @@ v1::Comparison to_wire(const migration::Comparison& comparison) {
         assign(to->mutable_keys(), reason.keys);
     }
     out.set_map(comparison.map);
+    out.set_assumed(comparison.assumed);
     return out;
 }
 
@@ -175,10 +177,16 @@ v1::BaselineResponse to_wire(const migration::Baseline& baseline) {
     out.set_vendor(baseline.vendor);
     out.set_reason(baseline.reason);
     assign(out.mutable_common(), baseline.common);
-    for (const auto& [host, features] : baseline.losses) {
-        assign((*out.mutable_losses())[host].mutable_features(), features);
+    for (const auto& [host, loss] : baseline.losses) {
+        auto& to = (*out.mutable_losses())[host];
+        assign(to.mutable_features(), loss.features.value_or(migration::FeatureSet{}));
+        to.set_why(loss.why);
     }
-    assign(out.mutable_custom_features(), baseline.custom_features);
+    out.set_custom_known(baseline.custom_features.has_value());
+    assign(out.mutable_custom_features(),
+           baseline.custom_features.value_or(migration::FeatureSet{}));
+    out.set_map(baseline.map);
+    out.set_assumed(baseline.assumed);
     return out;
 }
 
@@ -194,9 +202,18 @@ migration::Baseline from_wire(const v1::BaselineResponse& baseline) {
         if (out.losses.size() == nodes_limit) {
             break;
         }
-        out.losses.emplace(cut(host), clipped(losses.features()));
+        migration::Loss loss;
+        loss.why = cut(losses.why(), text_limit);
+        if (loss.why.empty()) {
+            loss.features = clipped(losses.features());
+        }
+        out.losses.emplace(cut(host), std::move(loss));
     }
-    out.custom_features = clipped(baseline.custom_features());
+    if (baseline.custom_known()) {
+        out.custom_features = clipped(baseline.custom_features());
+    }
+    out.map = cut(baseline.map(), text_limit);
+    out.assumed = baseline.assumed();
     return out;
 }
 
@@ -210,6 +227,8 @@ v1::UpgradeImpactResponse to_wire(const migration::UpgradeImpact& impact) {
     assign(out.mutable_missing_after(), impact.missing_after);
     assign(out.mutable_missing_before(), impact.missing_before);
     out.set_advice(impact.advice);
+    out.set_map(impact.map);
+    out.set_assumed(impact.assumed);
     return out;
 }
 
@@ -223,6 +242,8 @@ migration::UpgradeImpact from_wire(const v1::UpgradeImpactResponse& impact) {
     out.missing_after = clipped(impact.missing_after());
     out.missing_before = clipped(impact.missing_before());
     out.advice = cut(impact.advice(), text_limit);
+    out.map = cut(impact.map(), text_limit);
+    out.assumed = impact.assumed();
     return out;
 }
 

@@ -28,9 +28,11 @@ TEST(BaselineTest, ChoosesTheLargestModelUsableOnAll) {
     EXPECT_EQ(baseline.model, "Small");
     EXPECT_EQ(baseline.vendor, "Intel");
     EXPECT_THAT(baseline.common, ElementsAre("Generic", "Small"));
-    EXPECT_THAT(baseline.losses.at("a"), ElementsAre("aes", "avx", "invtsc"));
-    EXPECT_THAT(baseline.losses.at("b"), ElementsAre("avx", "invtsc"));
-    EXPECT_THAT(baseline.custom_features, ElementsAre("avx"));
+    EXPECT_THAT(baseline.losses.at("a").features.value(), ElementsAre("aes", "avx", "invtsc"));
+    EXPECT_THAT(baseline.losses.at("b").features.value(), ElementsAre("avx", "invtsc"));
+    EXPECT_THAT(baseline.custom_features.value(), ElementsAre("avx"));
+    EXPECT_EQ(baseline.map, "test map");
+    EXPECT_FALSE(baseline.assumed);
 }
 
 TEST(BaselineTest, HasNoneBetweenVendorsEvenWhereANameIsCommon) {
@@ -63,7 +65,49 @@ TEST(BaselineTest, SaysWhichHostCannotBeCompared) {
         find_baseline({{"real", host({.usable = {"Small"}})}, {"tcg", emulated}}, &map);
 
     EXPECT_EQ(baseline.model, std::nullopt);
+    EXPECT_THAT(baseline.common, IsEmpty()) << "what emulation calls usable counts for nothing";
+    EXPECT_EQ(baseline.custom_features, std::nullopt);
     EXPECT_THAT(baseline.reason, HasSubstr("tcg cannot be compared"));
+}
+
+TEST(BaselineTest, ListsHostsWhoseLossIsNotKnown) {
+    const auto map = test::small_map();
+    const auto known = host({.model = "Large", .usable = {"Small"}});
+    const auto unknown = host({.model = "Newest", .usable = {"Small"}});
+
+    const auto baseline = find_baseline({{"a", known}, {"b", unknown}}, &map);
+
+    EXPECT_EQ(baseline.model, "Small");
+    ASSERT_EQ(baseline.losses.size(), 2U);
+    EXPECT_THAT(baseline.losses.at("a").features.value(), ElementsAre("aes", "avx"));
+    EXPECT_EQ(baseline.losses.at("b").features, std::nullopt);
+    EXPECT_THAT(baseline.losses.at("b").why, HasSubstr("does not know model Newest"));
+    EXPECT_EQ(baseline.custom_features, std::nullopt);
+}
+
+TEST(BaselineTest, SaysWhichModelsItDidNotRank) {
+    const auto map = test::small_map();
+    const auto mixed = host({.usable = {"Generic", "Newest", "Small"}});
+    const auto unknown = host({.usable = {"Newest"}});
+
+    EXPECT_EQ(find_baseline({{"a", mixed}}, &map).reason,
+              "the largest of 2 models that are usable on every host; not ranked, for the cpu_map "
+              "does not know them: Newest");
+    const auto unranked = find_baseline({{"a", unknown}}, &map);
+    EXPECT_THAT(unranked.reason, HasSubstr("the cpu_map knows no model that they share"));
+    EXPECT_THAT(unranked.losses.at("a").why, HasSubstr("does not know Newest"));
+    EXPECT_THAT(find_baseline({{"a", mixed}}, nullptr).reason, HasSubstr("there is no cpu_map"));
+}
+
+TEST(BaselineTest, SaysWhereABareCpuStandsForItsHost) {
+    const auto map = test::small_map();
+    auto bare = host({.model = "Small"});
+    bare.origin = ProfileOrigin::bare_cpu;
+
+    const auto baseline = find_baseline({{"a", bare}}, &map);
+
+    EXPECT_TRUE(baseline.assumed);
+    EXPECT_EQ(baseline.model, "Small");
 }
 
 TEST(BaselineTest, SaysSoWhenNothingIsCommonOrNothingWasGiven) {

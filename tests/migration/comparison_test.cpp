@@ -33,6 +33,29 @@ TEST(ComparisonTest, MarksWhatTheLabelsLetThroughAndTheHypervisorRefuses) {
     EXPECT_THAT(answer.missing, testing::ElementsAre("aes", "avx"));
 }
 
+TEST(ComparisonTest, ShowsTheGatesReasonFirstWhereItAloneDecides) {
+    const auto unknown = host({.model = "Newest", .usable = {"Newest"}});
+    const auto target = host({.model = "Newest", .usable = {"Small"}});
+
+    const auto answer = ask(unknown, target);
+
+    EXPECT_EQ(answer.truth, Verdict::unknown);
+    EXPECT_EQ(answer.gate, Verdict::cannot);
+    EXPECT_EQ(answer.verdict, Verdict::cannot);
+    ASSERT_GE(answer.reasons.size(), 2U);
+    EXPECT_EQ(answer.reasons.front().layer, Layer::stock);
+    EXPECT_EQ(answer.reasons.back().layer, Layer::truth);
+}
+
+TEST(ComparisonTest, SaysThatTheSetOfABareCpuWasAssumed) {
+    auto bare = host({});
+    bare.origin = ProfileOrigin::bare_cpu;
+
+    EXPECT_TRUE(ask(host({}), bare).assumed);
+    EXPECT_FALSE(ask(bare, host({})).assumed);
+    EXPECT_EQ(ask(host({}), bare).map, "test map");
+}
+
 TEST(ComparisonTest, CallsAMissingLabelUnknownWhereTheFeaturesCouldNotBeTold) {
     const auto source = host({.model = "Newest", .require = {"avx"}, .usable = {"Newest"}});
     const auto target = host({.model = "Newest", .usable = {"Newest"}});

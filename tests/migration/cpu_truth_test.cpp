@@ -14,6 +14,11 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
+/// A live guest of model Small.
+GuestCpu live_guest() {
+    return {.arch = "x86_64", .virt_type = "kvm", .vendor = "Intel", .model = "Small"};
+}
+
 class CpuTruthTest : public testing::Test {
 protected:
     [[nodiscard]] TruthAnswer ask(const Profile& from, const Profile& to) const {
@@ -86,6 +91,94 @@ TEST_F(CpuTruthTest, DrawsNothingFromEmulation) {
         ASSERT_EQ(answer.reasons.size(), 1U);
         EXPECT_EQ(answer.reasons[0].code, ReasonCode::virt_type);
     }
+}
+
+TEST_F(CpuTruthTest, DrawsNothingFromDocumentsThatDoNotSayWhatTheyAreOf) {
+    auto no_domain = host({});
+    no_domain.virt_type.clear();
+    auto no_arch = host({});
+    no_arch.arch.clear();
+    auto bare = host({});
+    bare.origin = ProfileOrigin::bare_cpu;
+    bare.arch.clear();
+    bare.virt_type.clear();
+    auto fragment = bare;
+    fragment.origin = ProfileOrigin::domain_capabilities;
+    auto guest = live_guest();
+    guest.arch.clear();
+
+    const auto says = [](const TruthAnswer& answer, const char* key) {
+        return answer.verdict == Verdict::unknown && answer.reasons.size() == 1 &&
+               answer.reasons[0].code == ReasonCode::not_comparable &&
+               answer.reasons[0].keys == std::vector<std::string>{key};
+    };
+    EXPECT_TRUE(says(ask(host({}), no_domain), "domain"));
+    EXPECT_TRUE(says(ask(no_domain, host({})), "domain"));
+    EXPECT_TRUE(says(ask(host({}), no_arch), "arch"));
+    EXPECT_TRUE(says(ask(no_arch, host({})), "arch"));
+    EXPECT_TRUE(says(ask(fragment, host({})), "domain"));
+    EXPECT_TRUE(says(ask(guest, host({})), "arch"));
+    EXPECT_EQ(ask(bare, host({})).verdict, Verdict::can) << "a bare <cpu> names neither";
+    EXPECT_EQ(ask(host({}), bare).verdict, Verdict::can);
+}
+
+TEST_F(CpuTruthTest, HoldsAGuestToAnAddressWidthThatItInsistsOn) {
+    auto guest = live_guest();
+    guest.address_bits = 46;
+    auto target = host({});
+    const auto with = [&target](MaxPhysAddr element) {
+        target.host_model->maxphysaddr = std::move(element);
+        return target;
+    };
+
+    EXPECT_EQ(ask(guest, target).verdict, Verdict::unknown) << "the width is not told";
+    EXPECT_EQ(ask(guest, with({.mode = "passthrough", .bits = {}, .limit = 46})).verdict,
+              Verdict::can);
+    const auto narrow = ask(guest, with({.mode = "passthrough", .bits = {}, .limit = 39}));
+    EXPECT_EQ(narrow.verdict, Verdict::cannot);
+    EXPECT_EQ(narrow.reasons.at(0).code, ReasonCode::feature);
+    EXPECT_THAT(narrow.reasons.at(0).keys, ElementsAre("maxphysaddr"));
+    EXPECT_THAT(narrow.missing, IsEmpty());
+    EXPECT_EQ(ask(guest, with({.mode = "emulate", .bits = 45, .limit = {}})).verdict,
+              Verdict::cannot);
+    EXPECT_EQ(ask(with({.mode = "emulate", .bits = 48, .limit = {}}),
+                  with({.mode = "passthrough", .bits = {}, .limit = 46}))
+                  .verdict,
+              Verdict::cannot);
+    EXPECT_EQ(ask(with({.mode = "passthrough", .bits = {}, .limit = 48}),
+                  with({.mode = "passthrough", .bits = {}, .limit = 46}))
+                  .verdict,
+              Verdict::can)
+        << "what is passed through follows the host";
+}
+
+TEST_F(CpuTruthTest, ShowsWhatDecidesBeforeWhatCouldNotBeTold) {
+    auto guest = live_guest();
+    guest.tsc_hz = 1;
+    guest.machine = "pc-q35-9.0";
+    guest.model = "Large";
+
+    const auto answer = ask(guest, host({.model = "Small", .vendor = "", .machines = {"q35"}}));
+
+    ASSERT_EQ(answer.reasons.size(), 3U);
+    EXPECT_EQ(answer.verdict, Verdict::cannot);
+    EXPECT_EQ(answer.reasons[0].code, ReasonCode::machine_type);
+    EXPECT_EQ(answer.reasons[1].code, ReasonCode::feature);
+    EXPECT_EQ(answer.reasons[2].code, ReasonCode::tsc) << "not known, so it decides nothing";
+}
+
+TEST_F(CpuTruthTest, SaysOfEveryDoubtWhatItSpeaksOf) {
+    auto passed_through = live_guest();
+    passed_through.mode = CpuMode::host_passthrough;
+    auto no_host_model = host({});
+    no_host_model.host_model.reset();
+    auto no_model = live_guest();
+    no_model.model.clear();
+
+    EXPECT_THAT(ask(passed_through, host({})).reasons.at(0).keys, ElementsAre("host-passthrough"));
+    EXPECT_THAT(ask(live_guest(), no_host_model).reasons.at(0).keys, ElementsAre("host-model"));
+    EXPECT_THAT(ask(no_model, host({})).reasons.at(0).keys, ElementsAre("model"));
+    EXPECT_THAT(ask(host({.model = "Newest"}), host({})).reasons.at(0).keys, ElementsAre("Newest"));
 }
 
 TEST_F(CpuTruthTest, RefusesAnotherArchitecture) {

@@ -67,6 +67,46 @@ TEST(LabelsTest, ConfiguredObsoleteModelsReplaceTheBuiltInOnesAndMarkTheHostMode
     EXPECT_TRUE(configured.obsolete_host_model);
 }
 
+TEST(LabelsTest, WritesTheLaunchSecurityOfAnyArchitecture) {
+    auto profile = host({});
+    profile.launch_security = {"sev", "sev-es"};
+    auto ibm = host({.model = "gen15a", .vendor = ""});
+    ibm.arch = "s390x";
+    ibm.launch_security = {"s390-pv"};
+
+    const auto labels = labeller_labels(profile, {}, nullptr);
+    EXPECT_EQ(labels.at("kubevirt.io/sev"), "true");
+    EXPECT_EQ(labels.at("kubevirt.io/sev-es"), "true");
+    EXPECT_FALSE(labels.contains("kubevirt.io/sev-snp"));
+    EXPECT_TRUE(labeller_labels(ibm, {}, nullptr).contains("kubevirt.io/s390-pv"));
+}
+
+TEST(LabelsTest, SaysWhichKeysDocumentsDoNotTell) {
+    const auto map = test::small_map();
+    const HostFacts facts{.tsc_hz = 1};
+    auto arm = host({.machines = {"virt"}});
+    arm.arch = "aarch64";
+    auto bare = host({});
+    bare.origin = ProfileOrigin::bare_cpu;
+
+    EXPECT_THAT(labels_not_derivable(host({.machines = {"q35"}}), facts, &map),
+                testing::ElementsAre("hyperv.node.kubevirt.io/", "kubevirt.io/realtime"));
+    EXPECT_THAT(labels_not_derivable(host({}), {}, nullptr),
+                testing::ElementsAre(
+                    "cpu-feature.node.kubevirt.io/", "cpu-timer.node.kubevirt.io/tsc-frequency",
+                    "cpu-timer.node.kubevirt.io/tsc-scalable", "hyperv.node.kubevirt.io/",
+                    "kubevirt.io/realtime", "machine-type.node.kubevirt.io/"));
+    EXPECT_THAT(labels_not_derivable(arm, {}, &map), testing::ElementsAre("kubevirt.io/realtime"));
+    EXPECT_THAT(labels_not_derivable(bare, facts, &map),
+                testing::IsSupersetOf({"cpu-model.node.kubevirt.io/", "kubevirt.io/tdx"}));
+}
+
+TEST(LabelsTest, WritesNothingForAHostModelWithoutAName) {
+    const auto labels = labeller_labels(host({.model = ""}), {}, nullptr);
+
+    EXPECT_FALSE(labels.contains("host-model-cpu.node.kubevirt.io/"));
+}
+
 TEST(LabelsTest, HasNoCpuLabelsOnArm) {
     auto profile = host({.usable = {"cortex-a57"}, .machines = {"virt"}});
     profile.arch = "aarch64";

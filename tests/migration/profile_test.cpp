@@ -12,7 +12,7 @@ namespace {
 
 TEST(ProfileTest, EqualProfilesShareADigestAndEveryFieldChangesIt) {
     const auto base = test::host({.require = {"a", "b"}, .usable = {"M"}, .machines = {"q35"}});
-    std::vector<Profile> variants(9, base);
+    std::vector<Profile> variants(10, base);
     variants[1].vendor = "AMD";
     variants[2].host_model->require = {"ab"};
     variants[3].host_model->disable = {"b"};
@@ -21,6 +21,7 @@ TEST(ProfileTest, EqualProfilesShareADigestAndEveryFieldChangesIt) {
     variants[6].machines = {};
     variants[7].host_model.reset();
     variants[8].host_model->maxphysaddr = MaxPhysAddr{.mode = "emulate", .bits = 46, .limit = {}};
+    variants[9].launch_security = {"sev"};
 
     std::set<std::string> digests;
     for (const auto& variant : variants) {

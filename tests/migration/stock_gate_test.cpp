@@ -97,6 +97,8 @@ TEST(StockGateTest, ChoosesNoHostModelSilentlyWhereThereAreTwo) {
 
     EXPECT_EQ(answer.verdict, Verdict::unknown);
     EXPECT_THAT(answer.reasons.at(0).text, HasSubstr("inconsistent"));
+    EXPECT_THAT(answer.reasons.at(0).keys, ElementsAre("host-model-cpu.node.kubevirt.io/Large",
+                                                       "host-model-cpu.node.kubevirt.io/Small"));
 }
 
 TEST(StockGateTest, IsCertainOfTwoVendorLabelsOnlyWhereBothLeadToTheSame) {
@@ -114,8 +116,28 @@ TEST(StockGateTest, IsCertainOfTwoVendorLabelsOnlyWhereBothLeadToTheSame) {
 TEST(StockGateTest, SaysThatKubeVirtCannotEvenAskWithoutAHostModel) {
     auto source = node_labels();
     source.erase("host-model-cpu.node.kubevirt.io/Large");
+    auto nameless = source;
+    nameless["host-model-cpu.node.kubevirt.io/"] = "true";
 
-    EXPECT_EQ(ask(source, node_labels()).verdict, Verdict::unknown);
+    for (const auto& labels : {source, nameless}) {
+        const auto answer = ask(labels, node_labels());
+        EXPECT_EQ(answer.verdict, Verdict::unknown);
+        EXPECT_THAT(answer.reasons.at(0).keys, ElementsAre("host-model-cpu.node.kubevirt.io/"));
+    }
+}
+
+TEST(StockGateTest, ShowsWhatRefusesBeforeWhatIsOnlyInDoubt) {
+    auto source = node_labels();
+    source["cpu-vendor.node.kubevirt.io/AMD"] = "true";
+    auto target = node_labels();
+    target.erase("cpu-feature.node.kubevirt.io/ssbd");
+
+    const auto answer = ask(source, target);
+
+    EXPECT_EQ(answer.verdict, Verdict::cannot);
+    ASSERT_EQ(answer.reasons.size(), 2U);
+    EXPECT_EQ(answer.reasons[0].code, ReasonCode::feature);
+    EXPECT_EQ(answer.reasons[1].code, ReasonCode::vendor);
 }
 
 TEST(StockGateTest, AsksANamedModelForAUsableModelLabel) {

@@ -23,6 +23,8 @@ TEST(UpgradeImpactTest, AdvisesARestartWhereFeaturesWentAway) {
                        host({.model = "Small", .require = {"ssbd"}, .disable = {"sse"}}), &map);
 
     EXPECT_TRUE(impact.comparable);
+    EXPECT_EQ(impact.map, "test map");
+    EXPECT_FALSE(impact.assumed);
     EXPECT_FALSE(impact.model_changed());
     EXPECT_THAT(impact.missing_after, ElementsAre("sse"));
     EXPECT_THAT(impact.missing_before, ElementsAre("ssbd"));
@@ -49,6 +51,16 @@ TEST(UpgradeImpactTest, SaysWhyTwoSidesCannotBeCompared) {
     const auto other_machine =
         upgrade_impact(host({}), host({.model = "Other", .vendor = "AMD"}), &map);
 
+    auto arm = host({});
+    arm.arch = "aarch64";
+    arm.host_model.reset();
+    const auto other_arch = upgrade_impact(host({.model = "Newest"}), arm, &map);
+
+    EXPECT_THAT(other_arch.advice,
+                HasSubstr("the architecture changed from x86_64 to aarch64: this is another"));
+    EXPECT_THAT(upgrade_impact(host({.model = "Newest"}), host({.vendor = "AMD"}), &map).advice,
+                HasSubstr("vendor changed"))
+        << "not the map's fault";
     EXPECT_FALSE(unknown.comparable);
     EXPECT_THAT(unknown.advice, HasSubstr("Newest"));
     EXPECT_FALSE(other_machine.comparable);

@@ -204,7 +204,9 @@ TEST(ConvertTest, BaselineAndUpgradeImpactComeBack) {
     baseline.vendor = "AMD";
     baseline.reason = "largest";
     baseline.common = {"EPYC", "Nehalem"};
-    baseline.losses = {{"n1", {"avx2"}}, {"n2", {}}};
+    baseline.losses["n1"].features = migration::FeatureSet{"avx2"};
+    baseline.losses["n2"].features = migration::FeatureSet{};
+    baseline.losses["n3"].why = "not told";
     baseline.custom_features = {"aes"};
     migration::UpgradeImpact impact;
     impact.model_before = "A";
