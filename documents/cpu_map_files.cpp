@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/files.h"
+#include "base/logging.h"
 #include "documents/cpu_map_document.h"
 
 namespace scout::documents {
@@ -19,7 +20,11 @@ bool stays_in_folder(const std::string& name) {
 Result<std::vector<std::string>> model_files(const std::filesystem::path& folder) {
     auto index = read_file(folder / "index.xml");
     if (index) {
-        return parse_cpu_map_index(*index);
+        auto names = parse_cpu_map_index(*index);
+        if (!names) {
+            return fail(std::move(names.error()).within((folder / "index.xml").string()));
+        }
+        return names;
     }
     if (index.error().code != Errc::not_found) {
         return fail(std::move(index.error()));
@@ -53,20 +58,21 @@ Result<migration::CpuMap> load_cpu_map(const std::filesystem::path& folder) {
     for (const auto& name : *names) {
         if (!stays_in_folder(name)) {
             return fail(Errc::invalid, "cpu_map " + folder.string() +
-                                           ": expected includes inside the folder, found '" + name +
-                                           "'");
+                                           ": expected includes inside the folder, found " +
+                                           log_value(name));
         }
         auto text = read_file(folder / name);
         if (!text) {
             return fail(std::move(text.error()).within("cpu_map"));
         }
-        if (auto added = add_cpu_map_models(*text, models); !added) {
-            return fail(std::move(added.error()).within("cpu_map " + (folder / name).string()));
+        const auto file = (folder / name).string();
+        if (auto added = add_cpu_map_models(*text, file, models); !added) {
+            return fail(std::move(added.error()).within("cpu_map " + file));
         }
     }
     auto resolved = resolve_models(models);
     if (!resolved) {
-        return fail(std::move(resolved.error()).within("cpu_map " + folder.string()));
+        return fail(std::move(resolved.error()).within("cpu_map"));
     }
     return migration::CpuMap{folder.string(), std::move(*resolved)};
 }

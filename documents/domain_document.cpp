@@ -4,6 +4,9 @@
 #include <array>
 #include <utility>
 
+#include "base/logging.h"
+#include "base/number.h"
+#include "documents/reader.h"
 #include "documents/xml.h"
 
 namespace scout::documents {
@@ -46,68 +49,76 @@ Result<std::uint64_t> memory_kib(const pugi::xml_node& memory) {
     }
     const std::string text = text_of(memory);
     const std::string_view unit = memory.attribute("unit").value();
-    const auto value = number(text);
+    const auto value = whole_number(text);
     const auto factor = bytes_in(unit);
     std::uint64_t bytes = 0;
     if (!value || !factor || __builtin_mul_overflow(*value, *factor, &bytes)) {
-        return fail(Errc::invalid, "expected <memory> as a number with a unit, found '" + text +
-                                       "' '" + std::string{unit} + "'");
+        return fail(Errc::invalid, "expected <memory> as a number with a unit, found " +
+                                       log_value(text) + " " + log_value(unit));
     }
     return bytes / 1024;
 }
 
-CpuMode mode_of(const pugi::xml_node& cpu) {
-    const std::string_view mode = cpu.attribute("mode").value();
+CpuMode mode_of(const pugi::xml_node& cpu, Reader& reader) {
     if (!cpu) {
         return CpuMode::unstated;
     }
+    const std::string_view mode = cpu.attribute("mode").as_string("custom");
     if (mode == "host-model") {
         return CpuMode::host_model;
     }
     if (mode == "host-passthrough" || mode == "maximum") {
         return CpuMode::host_passthrough;
     }
+    if (mode != "custom") {
+        reader.fault(
+            "expected mode custom, host-model, host-passthrough or maximum of <cpu>, found " +
+            log_value(mode));
+    }
     return cpu.child("model") ? CpuMode::custom : CpuMode::unstated;
 }
 
-std::optional<std::uint64_t> fixed_tsc(const pugi::xml_node& clock) {
-    for (const auto& timer : clock.children("timer")) {
-        if (std::string_view{timer.attribute("name").value()} == "tsc") {
-            return number(timer.attribute("frequency").value());
-        }
-    }
-    return std::nullopt;
+/// libvirt passes a frequency of 0 over: not pinned.
+std::optional<std::uint64_t> fixed_tsc(const pugi::xml_node& clock, Reader& reader) {
+    const auto hz = reader.number(reader.only_named(clock, "timer", "tsc"), "frequency");
+    return hz == 0U ? std::nullopt : hz;
 }
 
-GuestCpu guest_cpu(const pugi::xml_node& root) {
-    const auto type = root.child("os").child("type");
-    const auto cpu = root.child("cpu");
-    return GuestCpu{.mode = mode_of(cpu),
-                    .arch = type.attribute("arch").value(),
-                    .virt_type = root.attribute("type").value(),
-                    .vendor = text_of(cpu.child("vendor")),
-                    .model = text_of(cpu.child("model")),
-                    .require = features_with(cpu, "require", "force"),
-                    .disable = features_with(cpu, "disable", "forbid"),
-                    .machine = type.attribute("machine").value(),
-                    .tsc_hz = fixed_tsc(root.child("clock"))};
+GuestCpu guest_cpu(const pugi::xml_node& root, Reader& reader) {
+    const auto type = reader.only(reader.only(root, "os"), "type");
+    const auto cpu = reader.only(root, "cpu");
+    auto features = reader.features(cpu);
+    return GuestCpu{.mode = mode_of(cpu, reader),
+                    .arch = reader.name_in(type, "arch"),
+                    .virt_type = reader.name_in(root, "type"),
+                    .vendor = reader.name(cpu, "vendor"),
+                    .model = reader.name(cpu, "model"),
+                    .require = std::move(features.require),
+                    .disable = std::move(features.disable),
+                    .machine = reader.name_in(type, "machine"),
+                    .tsc_hz = fixed_tsc(reader.only(root, "clock"), reader),
+                    .address_bits = migration::fixed_address_bits(reader.max_phys_addr(cpu))};
 }
 
 }  // namespace
 
 Result<LiveDomain> domain_from(const pugi::xml_node& root) {
     if (std::string_view{root.name()} != "domain") {
-        return fail(Errc::invalid,
-                    "expected a live <domain>, found <" + std::string{root.name()} + ">");
+        return fail(Errc::invalid, "expected a live <domain>, found " + describe(root));
     }
-    auto memory = memory_kib(root.child("memory"));
+    Reader reader;
+    auto memory = memory_kib(reader.only(root, "memory"));
     if (!memory) {
         return fail(std::move(memory.error()));
     }
-    return LiveDomain{.uuid = text_of(root.child("uuid")),
-                      .name = text_of(root.child("name")),
+    LiveDomain domain{.uuid = reader.name(root, "uuid"),
+                      .name = reader.name(root, "name"),
                       .memory_kib = *memory,
-                      .cpu = guest_cpu(root)};
+                      .cpu = guest_cpu(root, reader)};
+    if (auto status = reader.status(); !status) {
+        return fail(std::move(status.error()));
+    }
+    return domain;
 }
 
 Result<LiveDomain> parse_domain(std::string_view xml) {

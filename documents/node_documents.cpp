@@ -50,6 +50,9 @@ Result<NodeDocuments> assemble(std::string_view domain_capabilities,
         }
         out.facts = std::move(host->facts);
         out.profile.machines = std::move(host->machines);
+        if (out.profile.arch.empty()) {
+            out.profile.arch = std::move(host->arch);
+        }
     }
     return out;
 }
@@ -71,14 +74,6 @@ Result<NodeDocuments> read_labeller_folder(const std::filesystem::path& folder) 
 }
 
 Result<Document> read_document(const std::filesystem::path& path) {
-    std::error_code ignored;
-    if (std::filesystem::is_directory(path, ignored)) {
-        auto node = read_labeller_folder(path);
-        if (!node) {
-            return fail(std::move(node.error()));
-        }
-        return Document{std::move(node->profile)};
-    }
     auto text = read_file(path);
     if (!text) {
         return fail(std::move(text.error()));

@@ -22,10 +22,12 @@ struct NodeDocuments {
 /// A labeller folder, or one domain-capabilities or `<cpu>` file.
 [[nodiscard]] Result<NodeDocuments> read_node_documents(const std::filesystem::path& path);
 
-/// One file of any kind that parse_document() knows; a folder is read as a labeller folder.
+/// One file of any kind that parse_document() knows.
 [[nodiscard]] Result<Document> read_document(const std::filesystem::path& path);
 
-/// Puts the parts together: the supported features and machine types join the profile.
+/// Puts the parts together: the supported features and machine types join the profile, and the
+/// host's architecture if the domain capabilities do not name theirs (the labeller asks for the
+/// host's own, dossier §5.1).
 [[nodiscard]] Result<NodeDocuments> assemble(std::string_view domain_capabilities,
                                              std::string_view supported_features,
                                              std::string_view capabilities);

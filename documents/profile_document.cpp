@@ -2,18 +2,18 @@
 #include "documents/profile_document.h"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <utility>
 
+#include "base/number.h"
 #include "documents/domain_document.h"
+#include "documents/reader.h"
 #include "documents/xml.h"
 
 namespace scout::documents {
 namespace {
 
 using migration::HostModel;
-using migration::MaxPhysAddr;
 using migration::NamedModel;
 using migration::Profile;
 using migration::ProfileOrigin;
@@ -31,92 +31,129 @@ std::optional<Usable> usable_of(const pugi::xml_node& model) {
     return value == "no" ? Usable::no : Usable::unknown;
 }
 
-std::optional<unsigned> bits(const pugi::xml_attribute& attribute) {
-    const auto value = number(attribute.value());
-    if (!value || *value > std::numeric_limits<unsigned>::max()) {
-        return std::nullopt;
+HostModel host_model_of(const pugi::xml_node& cpu, Reader& reader) {
+    auto features = reader.features(cpu);
+    HostModel model{.name = reader.name(cpu, "model"),
+                    .require = std::move(features.require),
+                    .disable = std::move(features.disable),
+                    .maxphysaddr = reader.max_phys_addr(cpu)};
+    if (model.name.empty()) {
+        reader.fault("expected the name of a <model> in the host-model, found none");
     }
-    return static_cast<unsigned>(*value);
+    return model;
 }
 
-std::optional<MaxPhysAddr> max_phys_addr(const pugi::xml_node& cpu) {
-    const auto node = cpu.child("maxphysaddr");
-    if (!node) {
-        return std::nullopt;
-    }
-    return MaxPhysAddr{.mode = node.attribute("mode").value(),
-                       .bits = bits(node.attribute("bits")),
-                       .limit = bits(node.attribute("limit"))};
-}
-
-HostModel host_model_of(const pugi::xml_node& cpu) {
-    return HostModel{.name = text_of(cpu.child("model")),
-                     .require = features_with(cpu, "require", "force"),
-                     .disable = features_with(cpu, "disable", "forbid"),
-                     .maxphysaddr = max_phys_addr(cpu)};
-}
-
-void add_blockers(std::vector<NamedModel>& models, const pugi::xml_node& mode) {
+void add_blockers(std::vector<NamedModel>& models, const pugi::xml_node& mode, Reader& reader) {
     for (const auto& blockers : mode.children("blockers")) {
-        const std::string_view name = blockers.attribute("model").value();
+        const auto name = reader.name_in(blockers, "model");
         const auto found = std::lower_bound(
             models.begin(), models.end(), name,
             [](const NamedModel& model, std::string_view wanted) { return model.name < wanted; });
         if (found == models.end() || found->name != name) {
             continue;
         }
-        std::vector<std::string> features;
+        std::vector<std::string> features = std::move(found->blockers);
         for (const auto& feature : blockers.children("feature")) {
-            features.emplace_back(feature.attribute("name").value());
+            features.push_back(reader.name_in(feature, "name"));
         }
         found->blockers = migration::make_feature_set(std::move(features));
     }
 }
 
-std::vector<NamedModel> named_models(const pugi::xml_node& mode) {
+std::vector<NamedModel> named_models(const pugi::xml_node& mode, Reader& reader) {
     std::vector<NamedModel> models;
     for (const auto& model : mode.children("model")) {
-        auto name = text_of(model);
+        auto name = reader.name(model);
         if (!name.empty()) {
             models.push_back({.name = std::move(name),
                               .usable = usable_of(model),
-                              .vendor = model.attribute("vendor").value(),
+                              .vendor = reader.name_in(model, "vendor"),
                               .blockers = {}});
         }
     }
     std::stable_sort(models.begin(), models.end(),
                      [](const auto& a, const auto& b) { return a.name < b.name; });
-    models.erase(std::unique(models.begin(), models.end(),
-                             [](const auto& a, const auto& b) { return a.name == b.name; }),
-                 models.end());
-    add_blockers(models, mode);
+    models.erase(std::unique(models.begin(), models.end()), models.end());
+    const auto twice =
+        std::adjacent_find(models.begin(), models.end(),
+                           [](const auto& a, const auto& b) { return a.name == b.name; });
+    if (twice != models.end()) {
+        reader.fault("expected one <model> " + twice->name + ", found two that differ");
+    }
+    add_blockers(models, mode, reader);
     return models;
 }
 
-Profile domain_capabilities(const pugi::xml_node& root) {
+bool is_supported(const pugi::xml_node& element) {
+    return std::string_view{element.attribute("supported").value()} == "yes";
+}
+
+/// Rule: the labeller's reading of `<features>` (dossier §5.2): SEV-ES where SEV has room for such
+/// guests, SEV-SNP where besides the launch security lists it.
+std::vector<std::string> launch_security(const pugi::xml_node& features, Reader& reader) {
+    std::vector<std::string> kinds;
+    const auto sev = reader.only(features, "sev");
+    const auto es_guests = whole_number(reader.name(sev, "maxESGuests"));
+    if (sev.child("maxESGuests") && !es_guests) {
+        reader.fault("expected <maxESGuests> of <sev> as a whole number, found none");
+    }
+    const auto types =
+        reader.only_named(reader.only(features, "launchSecurity"), "enum", "sectype");
+    const auto values = types.children("value");
+    const bool lists_snp = std::any_of(values.begin(), values.end(), [](const auto& value) {
+        return text_of(value) == "sev-snp";
+    });
+    if (is_supported(sev)) {
+        kinds.emplace_back("sev");
+        if (es_guests.value_or(0) > 0) {
+            kinds.emplace_back("sev-es");
+            if (is_supported(types.parent()) && lists_snp) {
+                kinds.emplace_back("sev-snp");
+            }
+        }
+    }
+    for (const char* kind : {"s390-pv", "tdx"}) {
+        if (is_supported(reader.only(features, kind))) {
+            kinds.emplace_back(kind);
+        }
+    }
+    return migration::make_feature_set(std::move(kinds));
+}
+
+Profile domain_capabilities(const pugi::xml_node& root, Reader& reader) {
     Profile profile;
-    profile.arch = text_of(root.child("arch"));
-    profile.virt_type = text_of(root.child("domain"));
-    profile.asked_machine = text_of(root.child("machine"));
-    for (const auto& mode : root.child("cpu").children("mode")) {
-        const std::string_view name = mode.attribute("name").value();
-        const bool supported = std::string_view{mode.attribute("supported").value()} == "yes";
-        if (name == "host-model" && supported && mode.child("model")) {
-            profile.host_model = host_model_of(mode);
-            profile.vendor = text_of(mode.child("vendor"));
-        }
-        if (name == "custom" && supported) {
-            profile.models = named_models(mode);
-        }
+    profile.arch = reader.name(root, "arch");
+    profile.virt_type = reader.name(root, "domain");
+    profile.asked_machine = reader.name(root, "machine");
+    profile.launch_security = launch_security(reader.only(root, "features"), reader);
+    const auto cpu = reader.only(root, "cpu");
+    const auto host_model = reader.only_named(cpu, "mode", "host-model");
+    if (is_supported(host_model) && host_model.child("model")) {
+        profile.host_model = host_model_of(host_model, reader);
+        profile.vendor = reader.name(host_model, "vendor");
+    }
+    const auto custom = reader.only_named(cpu, "mode", "custom");
+    if (is_supported(custom)) {
+        profile.models = named_models(custom, reader);
     }
     return profile;
 }
 
-Result<Profile> bare_cpu(const pugi::xml_node& root) {
-    const bool policies = std::any_of(
-        root.children("feature").begin(), root.children("feature").end(),
-        [](const pugi::xml_node& feature) { return !feature.attribute("policy").empty(); });
-    if (root.child("arch") || (!root.attribute("mode") && root.child("feature") && !policies)) {
+/// A host CPU has an `<arch>` and features without a policy; the CPU of a guest says how it was
+/// asked for, or gives policies.
+bool is_host_cpu(const pugi::xml_node& root) {
+    if (root.child("arch")) {
+        return true;
+    }
+    const auto features = root.children("feature");
+    return !root.attribute("mode") && !root.attribute("match") &&
+           features.begin() != features.end() &&
+           std::none_of(features.begin(), features.end(),
+                        [](const pugi::xml_node& feature) { return feature.attribute("policy"); });
+}
+
+Result<Profile> bare_cpu(const pugi::xml_node& root, Reader& reader) {
+    if (is_host_cpu(root)) {
         return fail(Errc::invalid,
                     "expected a host-model <cpu> (features with a policy), found the host CPU of "
                     "`virsh capabilities`: it does not say what the hypervisor can run; use `virsh "
@@ -124,16 +161,9 @@ Result<Profile> bare_cpu(const pugi::xml_node& root) {
     }
     Profile profile;
     profile.origin = ProfileOrigin::bare_cpu;
-    profile.vendor = text_of(root.child("vendor"));
-    profile.host_model = host_model_of(root);
-    if (profile.host_model->name.empty()) {
-        return fail(Errc::invalid, "expected a <model> in <cpu>, found none");
-    }
+    profile.vendor = reader.name(root, "vendor");
+    profile.host_model = host_model_of(root, reader);
     return profile;
-}
-
-std::string describe(const pugi::xml_node& root) {
-    return "<" + std::string{root.name()} + ">";
 }
 
 tl::unexpected<Error> refuse_capabilities() {
@@ -145,17 +175,22 @@ tl::unexpected<Error> refuse_capabilities() {
 
 Result<Profile> profile_from(const pugi::xml_node& root) {
     const std::string_view name = root.name();
+    Reader reader;
+    Result<Profile> profile;
     if (name == "domainCapabilities") {
-        return domain_capabilities(root);
-    }
-    if (name == "cpu") {
-        return bare_cpu(root);
-    }
-    if (name == "capabilities") {
+        profile = domain_capabilities(root, reader);
+    } else if (name == "cpu") {
+        profile = bare_cpu(root, reader);
+    } else if (name == "capabilities") {
         return refuse_capabilities();
+    } else {
+        return fail(Errc::invalid,
+                    "expected <domainCapabilities> or a host-model <cpu>, found " + describe(root));
     }
-    return fail(Errc::invalid,
-                "expected <domainCapabilities> or a host-model <cpu>, found " + describe(root));
+    if (auto status = reader.status(); profile && !status) {
+        return fail(std::move(status.error()));
+    }
+    return profile;
 }
 
 }  // namespace
@@ -178,7 +213,12 @@ Result<migration::FeatureSet> parse_supported_features(std::string_view xml) {
         return fail(Errc::invalid, "expected the <cpu> of `virsh hypervisor-cpu-baseline`, found " +
                                        describe(root));
     }
-    return features_with(root, "require", "");
+    Reader reader;
+    auto features = reader.features(root);
+    if (auto status = reader.status(); !status) {
+        return fail(std::move(status.error()));
+    }
+    return std::move(features.require);
 }
 
 Result<Document> parse_document(std::string_view xml) {

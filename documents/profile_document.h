@@ -12,16 +12,20 @@
 #include "migration/profile.h"
 
 /// libvirt's documents, from text to plain structs. Pure: no file is opened here. Every function
-/// takes text from anywhere and answers Errc::invalid with what was expected and what was found;
-/// limits: 4 MiB, 64 levels of elements, no document type (and so no entities).
+/// takes text from anywhere and answers Errc::invalid with what was expected and what was found.
+/// Limits: 4 MiB, 64 levels of elements, 64 attributes of one element, names of 253 bytes, no
+/// document type (and so no entities). What is used and cannot be read (a number, a policy, a
+/// mode), or is there twice where one is expected, is a fault of the document and never passed
+/// over.
 namespace scout::documents {
 
-/// `virsh domcapabilities`, or a host-model `<cpu>` alone. Other architectures and hypervisors
-/// parse too: whether they can be compared is migration::not_comparable()'s answer.
+/// `virsh domcapabilities`, or a host-model `<cpu>` alone. A host-model needs a name. Other
+/// architectures and hypervisors parse too: whether they can be compared is
+/// migration::not_comparable()'s answer.
 [[nodiscard]] Result<migration::Profile> parse_profile(std::string_view xml);
 
-/// `virsh hypervisor-cpu-baseline --features` (labeller file supported_features.xml): features with
-/// policy require; on s390x features without a policy too (dossier §5.2).
+/// `virsh hypervisor-cpu-baseline --features` (labeller file supported_features.xml): features that
+/// are required, among them those without a policy, as on s390x (dossier §5.2).
 [[nodiscard]] Result<migration::FeatureSet> parse_supported_features(std::string_view xml);
 
 /// What is used of `virsh capabilities`.

@@ -2,36 +2,58 @@
 #include "documents/xml.h"
 
 #include <algorithm>
-#include <charconv>
-#include <utility>
-#include <vector>
+#include <cstddef>
 
 #include <simdjson.h>
 
 #include "base/files.h"
+#include "base/logging.h"
 
 namespace scout::documents {
 namespace {
 
 constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
 
-Status check_depth(const pugi::xml_node& root) {
-    int depth = 0;
+Status check_attributes(const pugi::xml_node& element) {
+    std::size_t count = 0;
+    for (const auto& attribute : element.attributes()) {
+        if (++count > most_attributes) {
+            return fail(Errc::invalid, "expected at most " + std::to_string(most_attributes) +
+                                           " attributes of one element, found more");
+        }
+        for (auto other = attribute.next_attribute(); other; other = other.next_attribute()) {
+            if (std::string_view{other.name()} == attribute.name()) {
+                return fail(Errc::invalid, "expected each attribute of an element once, found " +
+                                               log_value(attribute.name()) + " twice in " +
+                                               describe(element));
+            }
+        }
+    }
+    return {};
+}
+
+/// The root and everything below it, without recursion: the text decides how deep that goes.
+Status check_elements(const pugi::xml_node& root) {
+    int depth = 1;
     pugi::xml_node node = root;
     while (node) {
+        if (depth > deepest_element) {
+            return fail(Errc::invalid, "expected at most " + std::to_string(deepest_element) +
+                                           " levels of elements, found more");
+        }
+        if (auto attributes = check_attributes(node); !attributes) {
+            return attributes;
+        }
         if (const auto child = node.first_child()) {
-            if (++depth > deepest_element) {
-                return fail(Errc::invalid, "expected at most " + std::to_string(deepest_element) +
-                                               " levels of elements, found more");
-            }
+            ++depth;
             node = child;
             continue;
         }
-        while (node && node != root && !node.next_sibling()) {
+        while (node != root && !node.next_sibling()) {
             node = node.parent();
             --depth;
         }
-        node = (node && node != root) ? node.next_sibling() : pugi::xml_node{};
+        node = node == root ? pugi::xml_node{} : node.next_sibling();
     }
     return {};
 }
@@ -39,12 +61,22 @@ Status check_depth(const pugi::xml_node& root) {
 Status check_roots(const pugi::xml_document& document) {
     int roots = 0;
     for (const auto& node : document.children()) {
-        if (node.type() == pugi::node_doctype) {
-            return fail(Errc::invalid,
-                        "expected a plain document, found a document type (DOCTYPE): entities are "
-                        "never expanded");
+        switch (node.type()) {
+            case pugi::node_doctype:
+                return fail(Errc::invalid,
+                            "expected a plain document, found a document type (DOCTYPE): entities "
+                            "are never expanded");
+            case pugi::node_pcdata:
+            case pugi::node_cdata:
+                return fail(Errc::invalid,
+                            "expected nothing beside the root element, found text: " +
+                                log_value(node.value()));
+            case pugi::node_element:
+                ++roots;
+                break;
+            default:
+                break;
         }
-        roots += node.type() == pugi::node_element ? 1 : 0;
     }
     if (roots != 1) {
         return fail(Errc::invalid, "expected one root element, found " + std::to_string(roots));
@@ -74,7 +106,8 @@ Status load(pugi::xml_document& document, std::string_view xml) {
         xml.find('\0') != std::string_view::npos) {
         return fail(Errc::invalid, "expected UTF-8 text, found another encoding or binary data");
     }
-    constexpr unsigned options = pugi::parse_default | pugi::parse_doctype;
+    // A fragment, so that text beside the root is kept for check_roots() instead of passed over.
+    constexpr unsigned options = pugi::parse_default | pugi::parse_doctype | pugi::parse_fragment;
     const auto parsed = document.load_buffer(xml.data(), xml.size(), options, pugi::encoding_utf8);
     if (!parsed) {
         return fail(Errc::invalid, "expected well-formed XML, found a fault in " +
@@ -83,39 +116,26 @@ Status load(pugi::xml_document& document, std::string_view xml) {
     if (auto roots = check_roots(document); !roots) {
         return roots;
     }
-    return check_depth(document);
+    return check_elements(document.document_element());
 }
 
 std::string text_of(const pugi::xml_node& node) {
     constexpr std::string_view space = " \t\r\n";
-    const std::string_view text = node.child_value();
-    const auto begin = text.find_first_not_of(space);
-    if (begin == std::string_view::npos) {
-        return {};
-    }
-    return std::string{text.substr(begin, text.find_last_not_of(space) - begin + 1)};
-}
-
-migration::FeatureSet features_with(const pugi::xml_node& cpu, std::string_view policy,
-                                    std::string_view or_policy) {
-    std::vector<std::string> names;
-    for (const auto& feature : cpu.children("feature")) {
-        const std::string_view found = feature.attribute("policy").value();
-        const std::string_view name = feature.attribute("name").value();
-        if (!name.empty() && (found == policy || found == or_policy)) {
-            names.emplace_back(name);
+    std::string text;
+    for (const auto& part : node.children()) {
+        if (part.type() == pugi::node_pcdata || part.type() == pugi::node_cdata) {
+            text += part.value();
         }
     }
-    return migration::make_feature_set(std::move(names));
+    const auto begin = text.find_first_not_of(space);
+    if (begin == std::string::npos) {
+        return {};
+    }
+    return text.substr(begin, text.find_last_not_of(space) - begin + 1);
 }
 
-std::optional<std::uint64_t> number(std::string_view text) {
-    std::uint64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size() || text.empty()) {
-        return std::nullopt;
-    }
-    return value;
+std::string describe(const pugi::xml_node& element) {
+    return "<" + log_value(element.name()) + ">";
 }
 
 }  // namespace scout::documents

@@ -9,8 +9,10 @@
 namespace scout::documents {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr const char* index_text = R"(<cpus><arch name='x86'><include filename='x86_features.xml'/>
   <group name='some'><include filename='x86_models.xml'/></group></arch>
@@ -64,7 +66,7 @@ TEST(CpuMapTest, RefusesAnIncludeThatLeavesTheFolder) {
 TEST(CpuMapTest, RefusesCyclesMissingParentsAndDoubleDefinitions) {
     const auto resolve = [](const char* xml) {
         RawModels models;
-        const auto added = add_cpu_map_models(xml, models);
+        const auto added = add_cpu_map_models(xml, "models.xml", models);
         return added && resolve_models(models);
     };
 
@@ -75,6 +77,36 @@ TEST(CpuMapTest, RefusesCyclesMissingParentsAndDoubleDefinitions) {
     EXPECT_FALSE(resolve("<cpus><model name='A'/><model name='A'/></cpus>"));
     EXPECT_FALSE(resolve("<cpu/>"));
     EXPECT_TRUE(resolve("<cpus><model name='A'/></cpus>"));
+}
+
+TEST(CpuMapTest, SaysWhatIsWrongAndInWhichFile) {
+    const auto fault = [](const std::string& index, const std::string& models) {
+        const test::TemporaryFolder folder;
+        folder.write("index.xml", index);
+        folder.write("x86_models.xml", models);
+        return load_cpu_map(folder.path()).error().message;
+    };
+    std::string chain = "<cpus><model name='M30'/>";
+    for (int i = 10; i < 30; ++i) {
+        chain += "<model name='M" + std::to_string(i) + "'><model name='M" + std::to_string(i + 1) +
+                 "'/></model>";
+    }
+    const std::string index =
+        "<cpus><arch name='x86'><include filename='x86_models.xml'/></arch></cpus>";
+
+    EXPECT_THAT(fault(index,
+                      "<cpus><model name='A'><model name='B'/></model>"
+                      "<model name='B'><model name='A'/></model></cpus>"),
+                AllOf(HasSubstr("cycle: A, B, A"), HasSubstr("x86_models.xml")));
+    EXPECT_THAT(
+        fault(index, chain + "</cpus>"),
+        AllOf(HasSubstr("16 generations"), HasSubstr("x86_models.xml"), Not(HasSubstr("cycle"))));
+    EXPECT_THAT(fault(index, "<cpus><model name='A'><model name='Absent'/></model></cpus>"),
+                AllOf(HasSubstr("'Absent'"), HasSubstr("x86_models.xml")));
+    EXPECT_THAT(fault(index, "<cpus><model name='A'/><model name='A'/></cpus>"),
+                AllOf(HasSubstr("'A' again"), HasSubstr("x86_models.xml")));
+    EXPECT_THAT(fault("<cpus/>", "<cpus/>"), HasSubstr("index.xml"));
+    EXPECT_THAT(fault(index, "<cpus>"), HasSubstr("x86_models.xml"));
 }
 
 TEST(CpuMapTest, TakesTheFirstFolderThatHoldsAMapAndNamesAllTriedOnes) {

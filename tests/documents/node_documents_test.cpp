@@ -44,6 +44,15 @@ TEST(NodeDocumentsTest, NeedsOnlyTheDomainCapabilities) {
     EXPECT_EQ(read_node_documents(folder.path()).value().profile.vendor, "AMD");
 }
 
+TEST(NodeDocumentsTest, TakesTheHostsArchitectureWhereTheDomainCapabilitiesNameNone) {
+    constexpr const char* capabilities =
+        "<capabilities><host><cpu><arch>s390x</arch></cpu></host></capabilities>";
+
+    EXPECT_EQ(assemble("<domainCapabilities/>", "", capabilities).value().profile.arch, "s390x");
+    EXPECT_EQ(assemble("<domainCapabilities/>", "", "").value().profile.arch, "");
+    EXPECT_EQ(assemble(host, "", capabilities).value().profile.arch, "x86_64");
+}
+
 TEST(NodeDocumentsTest, NamesTheFileThatIsMissingOrWrong) {
     const test::TemporaryFolder folder;
     EXPECT_THAT(read_labeller_folder(folder.path()).error().message,

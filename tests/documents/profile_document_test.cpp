@@ -124,11 +124,10 @@ std::string nested(int levels) {
 INSTANTIATE_TEST_SUITE_P(
     Documents, RefusalTest,
     testing::Values(
-        Refusal{"Empty", "", "well-formed"},
+        Refusal{"Empty", "", "one root"},
         Refusal{"Truncated", std::string{host}.substr(0, 500), "line"},
-        Refusal{"Text", "hello", "No document element"},
-        Refusal{"TwoRoots", "<cpu/><cpu/>", "one root"}, Refusal{"Deep", nested(100), "levels"},
-        Refusal{"VeryDeep", nested(200'000), "levels"},
+        Refusal{"Text", "hello", "text: hello"}, Refusal{"TwoRoots", "<cpu/><cpu/>", "one root"},
+        Refusal{"Deep", nested(100), "levels"}, Refusal{"VeryDeep", nested(200'000), "levels"},
         Refusal{"Huge", std::string(5U << 20U, ' '), "bytes"},
         Refusal{"Entities",
                 "<!DOCTYPE x [<!ENTITY a 'aaaa'><!ENTITY b '&a;&a;&a;'>]><cpu>&b;</cpu>",
@@ -147,6 +146,29 @@ INSTANTIATE_TEST_SUITE_P(
                 "<domain type='kvm'><memory unit='TiB'>18446744073709551615</memory></domain>",
                 "<memory>"}),
     [](const auto& param_info) { return param_info.param.name; });
+
+TEST(ProfileDocumentTest, FindsTheLaunchSecurityThatTheLabellerFinds) {
+    const auto kinds = [](const std::string& features) {
+        return parse_profile("<domainCapabilities><features>" + features +
+                             "</features></domainCapabilities>")
+            .value()
+            .launch_security;
+    };
+    const std::string snp =
+        "<launchSecurity supported='yes'><enum name='sectype'><value>sev</value>"
+        "<value>sev-snp</value></enum></launchSecurity>";
+    const std::string with_es = "<sev supported='yes'><maxESGuests>15</maxESGuests></sev>";
+
+    EXPECT_THAT(kinds(""), testing::IsEmpty());
+    EXPECT_THAT(kinds("<sev supported='no'><maxESGuests>15</maxESGuests></sev>" + snp),
+                testing::IsEmpty());
+    EXPECT_THAT(kinds("<sev supported='yes'><maxESGuests>0</maxESGuests></sev>" + snp),
+                ElementsAre("sev"));
+    EXPECT_THAT(kinds(with_es), ElementsAre("sev", "sev-es"));
+    EXPECT_THAT(kinds(with_es + snp), ElementsAre("sev", "sev-es", "sev-snp"));
+    EXPECT_THAT(kinds("<tdx supported='yes'/><s390-pv supported='no'/>"), ElementsAre("tdx"));
+    EXPECT_THAT(kinds("<s390-pv supported='yes'/>"), ElementsAre("s390-pv"));
+}
 
 TEST(DomainDocumentTest, ReadsALiveGuest) {
     const auto document = parse_document(R"(<domain type='kvm' id='3'>

@@ -128,6 +128,20 @@ TEST(RealCpusTest, AHostModelNeedNotBeAUsableModel) {
     EXPECT_EQ(node.required, profile.host_model->require);
 }
 
+TEST(RealCpusTest, LaunchSecurityIsLabelledAsTheLabellersOwnExamplesAre) {
+    SCOUT_TEST_DATA_OR_SKIP(data);
+    const auto kinds = [&data](const char* name) {
+        return documents::read_node_documents(data / "kubevirt/node-labeller" / name)
+            .value()
+            .profile.launch_security;
+    };
+
+    EXPECT_THAT(kinds("domcapabilities_nosev.xml"), IsEmpty());
+    EXPECT_THAT(kinds("domcapabilities_noseves.xml"), ElementsAre("sev"));
+    EXPECT_THAT(kinds("domcapabilities_sev.xml"), ElementsAre("sev", "sev-es"));
+    EXPECT_THAT(kinds("virsh_domcapabilities.xml"), ElementsAre("sev", "sev-es", "sev-snp"));
+}
+
 TEST(RealCpusTest, OtherDocumentsSayWhyTheyCannotBeCompared) {
     SCOUT_TEST_DATA_OR_SKIP(data);
     const auto map = real_map(data);
@@ -163,6 +177,8 @@ TEST(RealCpusTest, IgnoresModelsThatDoNotSayWhetherTheyAreUsable) {
     EXPECT_EQ(profile.host_model->require, (FeatureSet{"acpi", "ds", "ss"}));
     EXPECT_THAT(node.usable_models, IsEmpty());
     EXPECT_FALSE(contains(node.known_models, "fake-model-without-usable"));
+    EXPECT_EQ(not_comparable(profile)->keys, std::vector<std::string>{"domain"})
+        << "a fragment that names neither domain type nor architecture";
     EXPECT_TRUE(contains(node.known_models, "Haswell"));
     EXPECT_FALSE(contains(node.known_models, "486")) << "obsolete by the built-in list";
 }

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "documents/reader.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "base/logging.h"
+#include "base/number.h"
+#include "documents/xml.h"
+
+namespace scout::documents {
+namespace {
+
+bool is_control(char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte < 0x20 || byte == 0x7f;
+}
+
+}  // namespace
+
+pugi::xml_node Reader::only(const pugi::xml_node& parent, const char* element) {
+    const auto child = parent.child(element);
+    if (child.next_sibling(element)) {
+        fault("expected one <" + std::string{element} + "> in " + describe(parent) +
+              ", found more");
+    }
+    return child;
+}
+
+pugi::xml_node Reader::only_named(const pugi::xml_node& parent, const char* element,
+                                  std::string_view name) {
+    pugi::xml_node found;
+    for (const auto& child : parent.children(element)) {
+        if (name != child.attribute("name").value()) {
+            continue;
+        }
+        if (found) {
+            fault("expected one <" + std::string{element} + " name='" + std::string{name} +
+                  "'> in " + describe(parent) + ", found more");
+            break;
+        }
+        found = child;
+    }
+    return found;
+}
+
+std::string Reader::name(const pugi::xml_node& element) {
+    return checked(text_of(element), element);
+}
+
+std::string Reader::name(const pugi::xml_node& parent, const char* element) {
+    return name(only(parent, element));
+}
+
+std::string Reader::name_in(const pugi::xml_node& element, const char* attribute) {
+    return checked(element.attribute(attribute).value(), element);
+}
+
+std::string Reader::checked(std::string_view text, const pugi::xml_node& where) {
+    if (text.size() > longest_name) {
+        fault("expected names of at most " + std::to_string(longest_name) + " bytes in " +
+              describe(where) + ", found " + std::to_string(text.size()));
+        return {};
+    }
+    if (std::any_of(text.begin(), text.end(), is_control)) {
+        fault("expected names without control characters in " + describe(where) + ", found " +
+              log_value(text));
+        return {};
+    }
+    return std::string{text};
+}
+
+std::optional<std::uint64_t> Reader::number(const pugi::xml_node& element, const char* attribute,
+                                            Range range) {
+    const auto found = element.attribute(attribute);
+    if (!found) {
+        return std::nullopt;
+    }
+    const auto value = whole_number(found.value());
+    if (!value || *value < range.least || *value > range.most) {
+        fault("expected " + std::string{attribute} + " of " + describe(element) +
+              " as a whole number from " + std::to_string(range.least) + " to " +
+              std::to_string(range.most) + ", found " + log_value(found.value()));
+        return std::nullopt;
+    }
+    return value;
+}
+
+FeatureLists Reader::features(const pugi::xml_node& cpu) {
+    std::map<std::string, std::string_view, std::less<>> policies;
+    std::vector<std::string> require;
+    std::vector<std::string> disable;
+    for (const auto& feature : cpu.children("feature")) {
+        auto name = name_in(feature, "name");
+        const std::string_view policy = feature.attribute("policy").as_string("require");
+        if (name.empty()) {
+            fault("expected a name in every <feature>, found none");
+            continue;
+        }
+        if (const auto [other, first] = policies.emplace(name, policy); !first) {
+            if (other->second != policy) {
+                fault("expected one policy of feature '" + name + "', found '" +
+                      std::string{other->second} + "' and " + log_value(policy));
+            }
+            continue;
+        }
+        if (policy == "require" || policy == "force") {
+            require.push_back(std::move(name));
+        } else if (policy == "disable" || policy == "forbid") {
+            disable.push_back(std::move(name));
+        } else if (policy != "optional") {
+            fault("expected policy force, require, optional, disable or forbid of feature '" +
+                  name + "', found " + log_value(policy));
+        }
+    }
+    return {.require = migration::make_feature_set(std::move(require)),
+            .disable = migration::make_feature_set(std::move(disable))};
+}
+
+std::optional<migration::MaxPhysAddr> Reader::max_phys_addr(const pugi::xml_node& cpu) {
+    // No architecture has wider addresses; libvirt's own bounds are those of an int.
+    constexpr Range widths{.least = 1, .most = 64};
+    const auto node = only(cpu, "maxphysaddr");
+    if (!node) {
+        return std::nullopt;
+    }
+    migration::MaxPhysAddr out{.mode = node.attribute("mode").value(), .bits = {}, .limit = {}};
+    if (out.mode != "emulate" && out.mode != "passthrough") {
+        fault("expected mode emulate or passthrough of <maxphysaddr>, found " +
+              log_value(out.mode));
+    }
+    if (const auto bits = number(node, "bits", widths)) {
+        out.bits = static_cast<unsigned>(*bits);
+    }
+    if (const auto limit = number(node, "limit", widths)) {
+        out.limit = static_cast<unsigned>(*limit);
+    }
+    return out;
+}
+
+void Reader::fault(std::string message) {
+    if (fault_.empty()) {
+        fault_ = std::move(message);
+    }
+}
+
+Status Reader::status() const {
+    if (!fault_.empty()) {
+        return fail(Errc::invalid, fault_);
+    }
+    return {};
+}
+
+}  // namespace scout::documents
