@@ -2,7 +2,7 @@
 #include "base/task_scope.h"
 
 #include <exception>
-#include <stdexcept>
+#include <string_view>
 #include <utility>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -11,7 +11,16 @@
 #include <boost/system/system_error.hpp>
 #include <spdlog/spdlog.h>
 
+#include "base/logging.h"
+
 namespace scout {
+namespace {
+
+void log_failure(std::string_view name, std::string_view error) {
+    spdlog::error("task failed name={} error={}", log_value(name), log_value(error));
+}
+
+}  // namespace
 
 TaskScope::TaskScope(asio::any_io_executor loop)
     : loop_(std::move(loop)), drained_(std::make_unique<asio::steady_timer>(loop_)) {
@@ -21,7 +30,7 @@ TaskScope::TaskScope(asio::any_io_executor loop)
 TaskScope::~TaskScope() {
     if (!children_.empty()) {
         spdlog::critical("task scope destroyed with a running child name={}",
-                         children_.front().name);
+                         log_value(children_.front().name));
         std::terminate();
     }
 }
@@ -44,10 +53,12 @@ void TaskScope::ended(std::list<Child>::iterator child, const std::exception_ptr
             std::rethrow_exception(thrown);
         } catch (const boost::system::system_error& error) {
             if (error.code() != asio::error::operation_aborted) {
-                spdlog::error("task failed name={} error={}", child->name, error.what());
+                log_failure(child->name, error.what());
             }
         } catch (const std::exception& error) {
-            spdlog::error("task failed name={} error={}", child->name, error.what());
+            log_failure(child->name, error.what());
+        } catch (...) {
+            log_failure(child->name, "an exception that is no std::exception");
         }
     }
     children_.erase(child);

@@ -59,6 +59,19 @@ TEST(TaskScopeTest, AChildThatThrowsHarmsNobodyElse) {
     EXPECT_TRUE(cancelled);
 }
 
+TEST(TaskScopeTest, SurvivesAChildThatThrowsNoStdException) {
+    asio::io_context loop{1};
+    TaskScope scope(loop.get_executor());
+    scope.spawn("odd", []() -> Task<> {
+        throw 7;
+        co_return;
+    });
+
+    EXPECT_NO_THROW(loop.poll());
+
+    EXPECT_EQ(scope.running(), 0U);
+}
+
 TEST(TaskScopeTest, StartsNothingOnceItIsClosing) {
     asio::io_context loop{1};
     TaskScope scope(loop.get_executor());
