@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/duration.h"
 #include "base/logging.h"
 #include "base/result.h"
 
@@ -59,7 +60,7 @@ struct NumberRange {
 [[nodiscard]] Setting choice_setting(std::string key, std::string help, std::string& value,
                                      std::vector<std::string> choices);
 [[nodiscard]] Setting bool_setting(std::string key, std::string help, bool& value);
-/// "500ms", "10s", "5m", "2h", "1d"; a bare number is refused, for its unit is a guess.
+/// In the form of parse_duration().
 [[nodiscard]] Setting duration_setting(std::string key, std::string help,
                                        std::chrono::milliseconds& value, DurationRange range);
 [[nodiscard]] Setting number_setting(std::string key, std::string help, std::uint64_t& value,
@@ -82,8 +83,6 @@ using Origins = std::map<std::string, std::string, std::less<>>;
 /// The known key with the fewest edits to the given one; empty for an empty list.
 [[nodiscard]] std::string nearest_key(std::string_view key, const SettingList& list);
 
-[[nodiscard]] Result<std::chrono::milliseconds> parse_duration(std::string_view text);
-/// "10m", "1500ms": the largest unit that divides it.
-[[nodiscard]] std::string format_duration(std::chrono::milliseconds time);
+using scout::format_duration;
 
 }  // namespace scout::daemon

@@ -97,16 +97,5 @@ TEST_F(SettingsTest, SurvivesHostileText) {
     EXPECT_THAT(read(std::string("node-name: \xff\xfe\x00 x", 16)), SizeIs(testing::Le(1U)));
 }
 
-TEST_F(SettingsTest, ReadsDurationsWithTheirUnitOnly) {
-    EXPECT_EQ(parse_duration("1500ms").value(), 1500ms);
-    EXPECT_EQ(parse_duration("2d").value(), 48h);
-    for (const auto* wrong : {"", "5", "-5s", "s", "5 s", "5y", "99999999999999d", "1.5h"}) {
-        EXPECT_FALSE(parse_duration(wrong)) << wrong;
-    }
-    EXPECT_EQ(format_duration(600s), "10m");
-    EXPECT_EQ(format_duration(1500ms), "1500ms");
-    EXPECT_EQ(format_duration(0s), "0s");
-}
-
 }  // namespace
 }  // namespace scout::daemon
