@@ -170,7 +170,6 @@ void weigh(const std::vector<Host>& hosts, const CpuMap* map, Baseline& out) {
 
 Baseline find_baseline(const std::vector<NamedProfile>& profiles, const CpuMap* map) {
     Baseline out;
-    out.map = map != nullptr ? map->name() : std::string{};
     out.assumed = std::any_of(profiles.begin(), profiles.end(), [](const auto& named) {
         return named.profile.origin == ProfileOrigin::bare_cpu;
     });
@@ -183,6 +182,7 @@ Baseline find_baseline(const std::vector<NamedProfile>& profiles, const CpuMap* 
     for (const auto& named : profiles) {
         hosts.push_back(host_of(named, map));
     }
+    out.map = map != nullptr ? map->name() : std::string{};
     out.common = common_models(hosts);
     out.reason = difference(profiles, hosts);
     if (!out.reason.empty()) {

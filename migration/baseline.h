@@ -37,7 +37,7 @@ struct Baseline {
     /// over the model. None if there is no model, or the set of some host or the model is not
     /// known.
     std::optional<FeatureSet> custom_features;
-    std::string map;       ///< cpu_map by which models were ranked; empty: there was none
+    std::string map;       ///< cpu_map that was used; empty if there was none or nothing to compare
     bool assumed = false;  ///< some host is a bare `<cpu>`: its own set stands for what it supports
 };
 

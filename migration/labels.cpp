@@ -132,12 +132,13 @@ std::vector<std::string> labels_not_derivable(const Profile& profile, const Host
     if (x86) {
         keys.emplace_back(label::hyperv);
     }
-    if (x86 && !facts.tsc_hz) {
-        keys.emplace_back(label::tsc_frequency);
-        keys.emplace_back(label::tsc_scalable);
-    }
+    // Capabilities always list machine types: with those a host without a TSC counter has none.
     if (profile.machines.empty()) {
         keys.emplace_back(label::machine_type);
+        if (x86 && !facts.tsc_hz) {
+            keys.emplace_back(label::tsc_frequency);
+            keys.emplace_back(label::tsc_scalable);
+        }
     }
     if (has_cpu_labels(profile.arch) && !supported_features(profile, map).known()) {
         keys.emplace_back(label::cpu_feature);

@@ -54,7 +54,8 @@ struct LabelOptions {
 /// sorted; one that ends in "/" stands for every key that begins so. On the node itself the
 /// labeller asks /dev/kvm for the Hyper-V ones and sysctl for the realtime one (dossier §5.2), so
 /// no document ever tells those; machine types and TSC come from capabilities, CPU features and
-/// models from domain capabilities with a cpu_map that knows the model.
+/// models from domain capabilities with a cpu_map that knows the model. Its `vm-arch-` keys, which
+/// it writes under a feature gate only, are in neither list.
 [[nodiscard]] std::vector<std::string> labels_not_derivable(const Profile& profile,
                                                             const HostFacts& facts,
                                                             const CpuMap* map);

@@ -12,12 +12,7 @@ namespace {
 using test::host;
 
 Comparison ask(const Profile& from, const Profile& to) {
-    const auto map = test::small_map();
-    const HostFacts facts;
-    const auto source_labels = standalone_labels(from, facts, &map);
-    const auto target_labels = standalone_labels(to, facts, &map);
-    return compare(host_model_guest(from), stock_host_model_guest(stock_node(source_labels), ""),
-                   {.profile = to, .facts = facts, .labels = target_labels}, &map);
+    return test::compare_hosts(from, to, test::small_map());
 }
 
 TEST(ComparisonTest, MarksWhatTheLabelsLetThroughAndTheHypervisorRefuses) {

@@ -9,13 +9,14 @@
 
 #include "documents/cpu_map_files.h"
 #include "documents/node_documents.h"
-#include "migration/comparison.h"
 #include "migration/upgrade_impact.h"
+#include "tests/support/profiles.h"
 #include "tests/support/test_data.h"
 
 namespace scout::migration {
 namespace {
 
+using test::compare_hosts;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
@@ -32,14 +33,6 @@ Profile real_cpu(const std::filesystem::path& data, const std::string& name) {
 
 Profile real_host(const std::filesystem::path& data, const std::string& name) {
     return documents::read_node_documents(data / "libvirt/domaincaps" / name).value().profile;
-}
-
-Comparison ask(const Profile& from, const Profile& to, const CpuMap& map) {
-    const HostFacts facts;
-    const auto source = standalone_labels(from, facts, &map);
-    const auto target = standalone_labels(to, facts, &map);
-    return compare(host_model_guest(from), stock_host_model_guest(stock_node(source), ""),
-                   {.profile = to, .facts = facts, .labels = target}, &map);
 }
 
 std::vector<std::string> split(const std::string& text, char separator) {
@@ -66,7 +59,7 @@ TEST(RealCpusTest, MatchEveryPairOfTheTable) {
                 cpus.emplace(name, real_cpu(data, name));
             }
         }
-        const auto answer = ask(cpus.at(field[0]), cpus.at(field[1]), map);
+        const auto answer = compare_hosts(cpus.at(field[0]), cpus.at(field[1]), map);
         const auto missing =
             field.at(6).empty() ? FeatureSet{} : make_feature_set(split(field[6], ','));
         EXPECT_EQ(answer.truth, field.at(5) == "ok" ? Verdict::can : Verdict::cannot) << line;
@@ -81,22 +74,24 @@ TEST(RealCpusTest, BothLayersAnswerTheFirstFiveCases) {
     const auto map = real_map(data);
     const auto cpu = [&](const char* name) { return real_cpu(data, name); };
 
-    const auto ryzen = ask(cpu("Ryzen-7-1800X-Eight-Core"), cpu("EPYC-7601-32-Core"), map);
+    const auto ryzen =
+        compare_hosts(cpu("Ryzen-7-1800X-Eight-Core"), cpu("EPYC-7601-32-Core"), map);
     EXPECT_THAT(ryzen.missing, ElementsAre("svm"));
     EXPECT_TRUE(ryzen.gap());
-    const auto epyc = ask(cpu("EPYC-7601-32-Core"), cpu("Ryzen-7-1800X-Eight-Core"), map);
+    const auto epyc = compare_hosts(cpu("EPYC-7601-32-Core"), cpu("Ryzen-7-1800X-Eight-Core"), map);
     EXPECT_THAT(epyc.missing, ElementsAre("sha-ni"));
     EXPECT_TRUE(epyc.gap());
 
-    EXPECT_THAT(ask(cpu("Core-i7-7600U"), cpu("Core-i7-8550U"), map).missing,
+    EXPECT_THAT(compare_hosts(cpu("Core-i7-7600U"), cpu("Core-i7-8550U"), map).missing,
                 ElementsAre("hle", "rtm"));
-    EXPECT_THAT(ask(cpu("Core-i7-8550U"), cpu("Core-i7-7600U"), map).missing,
+    EXPECT_THAT(compare_hosts(cpu("Core-i7-8550U"), cpu("Core-i7-7600U"), map).missing,
                 ElementsAre("arch-capabilities", "md-clear", "pschange-mc-no", "stibp"));
-    EXPECT_THAT(ask(cpu("Xeon-E5-2609-v3"), cpu("Xeon-E5-2650-v4"), map).missing,
+    EXPECT_THAT(compare_hosts(cpu("Xeon-E5-2609-v3"), cpu("Xeon-E5-2650-v4"), map).missing,
                 ElementsAre("spec-ctrl"));
-    EXPECT_EQ(ask(cpu("Xeon-E5-2650-v4"), cpu("Xeon-E5-2623-v4"), map).truth, Verdict::can);
-    EXPECT_EQ(ask(cpu("Xeon-Gold-5115"), cpu("Xeon-Gold-6130"), map).truth, Verdict::can);
-    const auto ivy = ask(cpu("Core-i7-3770"), cpu("Core-i7-2600"), map);
+    EXPECT_EQ(compare_hosts(cpu("Xeon-E5-2650-v4"), cpu("Xeon-E5-2623-v4"), map).truth,
+              Verdict::can);
+    EXPECT_EQ(compare_hosts(cpu("Xeon-Gold-5115"), cpu("Xeon-Gold-6130"), map).truth, Verdict::can);
+    const auto ivy = compare_hosts(cpu("Core-i7-3770"), cpu("Core-i7-2600"), map);
     EXPECT_THAT(ivy.missing, ElementsAre("erms", "f16c", "fsgsbase", "rdrand", "smep"));
     EXPECT_TRUE(ivy.gap()) << "nothing explicit is missing, so the labels let it through";
 }
@@ -152,7 +147,7 @@ TEST(RealCpusTest, OtherDocumentsSayWhyTheyCannotBeCompared) {
 
     const auto arm = real_host(data, "qemu_7.0.0.aarch64.xml");
     EXPECT_FALSE(arm.host_model);
-    EXPECT_EQ(ask(arm, arm, map).truth, Verdict::unknown);
+    EXPECT_EQ(compare_hosts(arm, arm, map).truth, Verdict::unknown);
 
     const auto s390 = real_host(data, "qemu_8.1.0.s390x.xml");
     EXPECT_EQ(s390.host_model->name, "gen15a-base");
@@ -161,7 +156,7 @@ TEST(RealCpusTest, OtherDocumentsSayWhyTheyCannotBeCompared) {
     EXPECT_EQ(std::count_if(s390.models.begin(), s390.models.end(),
                             [](const auto& model) { return model.usable == Usable::yes; }),
               50);
-    EXPECT_EQ(ask(s390, s390, map).truth, Verdict::unknown);
+    EXPECT_EQ(compare_hosts(s390, s390, map).truth, Verdict::unknown);
 }
 
 TEST(RealCpusTest, IgnoresModelsThatDoNotSayWhetherTheyAreUsable) {
@@ -198,7 +193,7 @@ TEST(RealCpusTest, NoDocumentOfTheFolderBreaksTheReader) {
         }
         if (const auto* profile = std::get_if<Profile>(&*document)) {
             ++profiles;
-            EXPECT_EQ(ask(*profile, *profile, map).truth == Verdict::cannot, false)
+            EXPECT_EQ(compare_hosts(*profile, *profile, map).truth == Verdict::cannot, false)
                 << entry.path() << " does not fit on itself";
         }
     }

@@ -41,4 +41,14 @@ migration::Profile host(const HostSpec& spec) {
     return profile;
 }
 
+migration::Comparison compare_hosts(const migration::Profile& from, const migration::Profile& to,
+                                    const migration::CpuMap& map) {
+    const migration::HostFacts facts;
+    const auto source = migration::standalone_labels(from, facts, &map);
+    const auto target = migration::standalone_labels(to, facts, &map);
+    return migration::compare(migration::host_model_guest(from),
+                              migration::stock_host_model_guest(migration::stock_node(source), ""),
+                              {.profile = to, .facts = facts, .labels = target}, &map);
+}
+
 }  // namespace scout::test

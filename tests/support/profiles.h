@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "migration/comparison.h"
 #include "migration/cpu_map.h"
 #include "migration/guest.h"
 #include "migration/labels.h"
@@ -17,7 +18,7 @@ namespace scout::test {
 /// mmx} is of no vendor.
 [[nodiscard]] migration::CpuMap small_map();
 
-/// A KVM host on x86_64 with this host-model; named models are given with `with_models`.
+/// A KVM host on x86_64 with this host-model and these named models.
 struct HostSpec {
     std::string model = "Small";
     std::string vendor = "Intel";
@@ -28,5 +29,11 @@ struct HostSpec {
     std::vector<std::string> machines;
 };
 [[nodiscard]] migration::Profile host(const HostSpec& spec);
+
+/// Both layers for the host-model guest of one host on another; labels as those of standalone
+/// hosts.
+[[nodiscard]] migration::Comparison compare_hosts(const migration::Profile& from,
+                                                  const migration::Profile& to,
+                                                  const migration::CpuMap& map);
 
 }  // namespace scout::test
