@@ -2,6 +2,7 @@
 #include "daemon/command_line.h"
 
 #include <algorithm>
+#include <iterator>
 #include <ostream>
 #include <utility>
 
@@ -14,6 +15,7 @@ namespace scout::daemon {
 namespace {
 
 constexpr std::size_t most_faults_told = 50;
+constexpr const char* config_flag = "--config";
 
 /// What the flags said, before any of it is read.
 struct Flags {
@@ -46,7 +48,7 @@ void declare_flags(Flags& flags, const Program& program, const SettingList& sett
     flags.app.footer("Examples:\n" + program.examples);
     flags.app.allow_extras();
     flags.app.get_formatter()->column_width(34);
-    flags.app.add_option("--config", flags.config_file, "configuration file (YAML)")
+    flags.app.add_option(config_flag, flags.config_file, "configuration file (YAML)")
         ->type_name("FILE")
         ->default_str(program.default_config.string());
     flags.app.add_flag("--check-config", flags.check_config,
@@ -94,16 +96,27 @@ void read_flags(const Flags& flags, const SettingList& settings, Origins& origin
     }
 }
 
-void read_config_file(const Flags& flags, const Program& program, const SettingList& settings,
+/// False if nothing could be taken from the file: what is missing then is not the user's fault.
+bool read_config_file(const Flags& flags, const Program& program, const SettingList& settings,
                       Origins& origins, Faults& faults) {
-    const bool asked_for = !flags.config_file.empty();
+    const bool asked_for = flags.app.count(config_flag) > 0;
+    if (asked_for && flags.config_file.empty()) {
+        faults.push_back({"", std::string{config_flag} + ": expected a file, found an empty name"});
+        return false;
+    }
     const auto path = asked_for ? std::filesystem::path{flags.config_file} : program.default_config;
     const auto text = read_file(path, config_limit);
-    if (text) {
-        faults = read_config_text(*text, path.string(), settings, origins);
-    } else if (asked_for || text.error().code != Errc::not_found) {
+    if (!text) {
+        if (!asked_for && text.error().code == Errc::not_found) {
+            return true;
+        }
         faults.push_back({"", text.error().message});
+        return false;
     }
+    auto found = read_config_text(*text, path.string(), settings, origins);
+    const bool readable = found.empty() || !found.front().whole_file;
+    std::move(found.begin(), found.end(), std::back_inserter(faults));
+    return readable;
 }
 
 /// Faults of the whole, each with the place that set the key.
@@ -136,6 +149,29 @@ void tell(const Faults& faults, const Program& program, std::ostream& err) {
     err << program.name << ": the configuration is wrong; nothing was started\n";
 }
 
+/// `--name=` means the empty value, but CLI11 takes the next word for the value: hands it the empty
+/// one as a word of its own. A flag that takes no value has no empty one either.
+std::vector<std::string> with_empty_values(const Flags& flags,
+                                           const std::vector<std::string>& arguments,
+                                           Faults& faults) {
+    std::vector<std::string> words;
+    for (const auto& argument : arguments) {
+        const auto name = argument.substr(0, argument.find('='));
+        const auto* option = argument.starts_with("--") && name.size() + 1 == argument.size()
+                                 ? flags.app.get_option_no_throw(name)
+                                 : nullptr;
+        if (option == nullptr) {
+            words.push_back(argument);
+        } else if (option->get_items_expected_max() == 0) {
+            faults.push_back({"", name + ": expected true or false behind '=', found nothing"});
+        } else {
+            words.push_back(name);
+            words.emplace_back();
+        }
+    }
+    return words;
+}
+
 /// Nothing if parsing went well, else the exit code.
 std::optional<int> parse_flags(Flags& flags, std::vector<std::string> arguments,
                                const Program& program, std::ostream& out, std::ostream& err) {
@@ -163,14 +199,17 @@ std::optional<int> configure(const Program& program, const std::vector<std::stri
                              std::ostream& out, std::ostream& err) {
     Flags flags;
     declare_flags(flags, program, settings);
-    if (const auto code = parse_flags(flags, arguments, program, out, err)) {
+    Faults faults;
+    auto words = with_empty_values(flags, arguments, faults);
+    if (const auto code = parse_flags(flags, std::move(words), program, out, err)) {
         return code;
     }
     Origins origins;
-    Faults faults;
-    read_config_file(flags, program, settings, origins, faults);
+    const bool readable = read_config_file(flags, program, settings, origins, faults);
     read_flags(flags, settings, origins, faults);
-    add_validation(validate(), origins, faults);
+    if (readable) {
+        add_validation(validate(), origins, faults);
+    }
     if (!faults.empty()) {
         tell(faults, program, err);
         return exit_bad_config;

@@ -120,12 +120,14 @@ std::string nearest_key(std::string_view key, const SettingList& list) {
 Faults read_config_text(std::string_view text, std::string_view file_name, const SettingList& list,
                         Origins& origins) {
     if (text.size() > config_limit) {
-        return {{"", std::string{file_name} + ": expected at most " + std::to_string(config_limit) +
-                         " bytes, found " + std::to_string(text.size())}};
+        return {{"",
+                 std::string{file_name} + ": expected at most " + std::to_string(config_limit) +
+                     " bytes, found " + std::to_string(text.size()),
+                 true}};
     }
     const auto root = load_mapping(text, file_name);
     if (!root) {
-        return {{"", root.error().message}};
+        return {{"", root.error().message, true}};
     }
     MappingReader reader(file_name, list, origins);
     for (const auto& pair : *root) {

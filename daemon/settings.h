@@ -27,8 +27,9 @@ inline constexpr std::size_t config_limit = std::size_t{256} << 10U;
 
 /// One thing that is wrong with the configuration. All are told at once.
 struct Fault {
-    std::string key;   ///< empty: the file as a whole
-    std::string text;  ///< expected, found, what to do
+    std::string key;          ///< empty: the file as a whole
+    std::string text;         ///< expected, found, what to do
+    bool whole_file = false;  ///< nothing could be taken from the file; the only fault then
 };
 using Faults = std::vector<Fault>;
 

@@ -31,10 +31,6 @@ void notify_ready(std::string_view status) {
     notify("READY=1\n" + status_line(status));
 }
 
-void notify_status(std::string_view status) {
-    notify(status_line(status));
-}
-
 void notify_stopping(std::string_view status) {
     notify("STOPPING=1\n" + status_line(status));
 }

@@ -11,7 +11,6 @@
 namespace scout::daemon {
 
 void notify_ready(std::string_view status);
-void notify_status(std::string_view status);
 void notify_stopping(std::string_view status);
 
 /// How often the manager's watchdog is to be petted: a quarter of WATCHDOG_USEC, so that three

@@ -134,6 +134,40 @@ TEST_F(CommandLineTest, RefusesAToggleThatIsNeitherTrueNorFalse) {
     EXPECT_THAT(err.str(), HasSubstr("--plaintext"));
 }
 
+TEST_F(CommandLineTest, TakesAnEmptyValueAndNotTheNextWordForIt) {
+    EXPECT_EQ(run({"--node-name=", "--count", "4"}), exit_bad_config);
+    EXPECT_EQ(count, 4U);
+    EXPECT_THAT(err.str(), HasSubstr("node-name: is needed"));
+
+    EXPECT_EQ(run({"--node-name=a", "--cpu-map=", "--cpu-map", "/b"}), std::nullopt) << err.str();
+    EXPECT_THAT(maps, ElementsAre("", "/b"));
+
+    EXPECT_EQ(run({"--plaintext=", "--node-name=a"}), exit_bad_config);
+    EXPECT_THAT(err.str(), HasSubstr("--plaintext: expected true or false"));
+}
+
+TEST_F(CommandLineTest, RefusesAnEmptyNameOfTheFile) {
+    folder.write("default.yaml", "node-name: default\n");
+
+    for (const auto& arguments : {std::vector<std::string>{"--config", ""}, {"--config="}}) {
+        EXPECT_EQ(run(arguments), exit_bad_config);
+        EXPECT_THAT(err.str(), HasSubstr("--config: expected a file"));
+        EXPECT_EQ(name, "unset");
+    }
+}
+
+TEST_F(CommandLineTest, BlamesNoKeyForAFileThatCannotBeRead) {
+    name.clear();
+    const auto no_yaml = folder.write("broken.yaml", "node-name: [\n");
+
+    for (const auto& file : {folder.path() / "absent.yaml", no_yaml}) {
+        EXPECT_EQ(run({"--config", file.string(), "--count=11"}), exit_bad_config);
+        EXPECT_THAT(err.str(), HasSubstr(file.filename().string()));
+        EXPECT_THAT(err.str(), HasSubstr("--count: expected"));
+        EXPECT_THAT(err.str(), Not(HasSubstr("is needed")));
+    }
+}
+
 TEST_F(CommandLineTest, AsksForAMissingValueInOneSentence) {
     EXPECT_EQ(run({"--node-name"}), exit_bad_config);
     EXPECT_THAT(err.str(), HasSubstr("--node-name"));
