@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/http_server.h"
 
+#include <array>
 #include <charconv>
 #include <optional>
 #include <utility>
@@ -184,12 +185,12 @@ Task<> HttpServer::accept_all() {
             continue;
         }
         if (connections_.size() >= limits_.connections) {
-            ++turned_away_;
-            continue;
+            connections_.front()->stream.close();
+            connections_.pop_front();
         }
         auto connection = std::make_shared<Connection>(std::move(socket),
                                                        limits_.header_bytes + limits_.body_bytes);
-        connections_.insert(connection);
+        connections_.push_back(connection);
         scope_.spawn("http connection", [this, connection] { return serve(connection); });
     }
 }
@@ -197,12 +198,13 @@ Task<> HttpServer::accept_all() {
 Task<> HttpServer::serve(std::shared_ptr<Connection> connection) {
     for (;;) {
         const bool more = co_await serve_one(connection);
+        connections_.remove(connection);
         if (!more || stopping_) {
             break;
         }
+        connections_.push_back(connection);
     }
     connection->stream.close();
-    connections_.erase(connection);
 }
 
 Task<bool> HttpServer::serve_one(std::shared_ptr<Connection> connection) {
@@ -225,7 +227,28 @@ Task<bool> HttpServer::serve_one(std::shared_ptr<Connection> connection) {
     }
     stream.expires_after(limits_.idle);
     const auto [unsent, written] = co_await http::async_write(stream, response, as_result);
+    if (refused && !unsent) {
+        co_await hear_out(connection);
+    }
     co_return !unsent && response.keep_alive();
+}
+
+/// Closing while bytes of the peer are unread resets the connection, and the answer with it.
+Task<> HttpServer::hear_out(std::shared_ptr<Connection> connection) {
+    auto& stream = connection->stream;
+    error_code ignored;
+    stream.socket().shutdown(tcp::socket::shutdown_send, ignored);
+    stream.expires_after(limits_.hear_out);
+    std::array<char, 4096> rubbish{};
+    std::size_t heard = 0;
+    while (heard < limits_.hear_out_bytes) {
+        const auto buffer = asio::buffer(rubbish);
+        const auto [error, bytes] = co_await stream.async_read_some(buffer, as_result);
+        if (error) {
+            co_return;
+        }
+        heard += bytes;
+    }
 }
 
 HttpAnswer HttpServer::answer(std::string_view method, std::string_view target) const {

@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <string_view>
 
@@ -27,8 +27,12 @@ namespace scout::daemon {
 struct HttpLimits {
     std::size_t header_bytes = 8192;
     std::size_t body_bytes = 1024;  ///< of a request; GET has none, but may say so
-    std::size_t connections = 64;   ///< one more is closed at once and counted
+    /// One more ends the one that has waited longest since its last answer (or its start).
+    std::size_t connections = 64;
     std::chrono::milliseconds idle = std::chrono::seconds{10};  ///< for a whole request or answer
+    /// How long, and for how many bytes, a refused peer is heard out so that it reads our answer.
+    std::chrono::milliseconds hear_out = std::chrono::seconds{2};
+    std::size_t hear_out_bytes = std::size_t{16} << 20U;
 };
 
 struct HttpAnswer {
@@ -65,8 +69,6 @@ public:
     [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
     [[nodiscard]] std::string address() const;
     [[nodiscard]] std::size_t connections() const noexcept { return connections_.size(); }
-    /// Connections closed at once because too many were open.
-    [[nodiscard]] std::uint64_t turned_away() const noexcept { return turned_away_; }
 
 private:
     struct Connection;
@@ -74,6 +76,7 @@ private:
     [[nodiscard]] Task<> accept_all();
     [[nodiscard]] Task<> serve(std::shared_ptr<Connection> connection);
     [[nodiscard]] Task<bool> serve_one(std::shared_ptr<Connection> connection);
+    [[nodiscard]] Task<> hear_out(std::shared_ptr<Connection> connection);
     [[nodiscard]] HttpAnswer answer(std::string_view method, std::string_view target) const;
 
     asio::ip::tcp::acceptor acceptor_;
@@ -81,8 +84,7 @@ private:
     std::uint16_t port_;
     std::string address_;
     std::map<std::string, Handler, std::less<>> routes_;
-    std::set<std::shared_ptr<Connection>> connections_;
-    std::uint64_t turned_away_ = 0;
+    std::list<std::shared_ptr<Connection>> connections_;  ///< longest without an answer first
     bool stopping_ = false;
     TaskScope scope_;
 };

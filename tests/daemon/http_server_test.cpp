@@ -91,18 +91,48 @@ TEST_F(HttpServerTest, EndsAConnectionThatSaysNothing) {
     EXPECT_EQ(ask("GET /hel"), "");
 }
 
-TEST_F(HttpServerTest, TurnsAwayConnectionsOverTheLimit) {
+TEST_F(HttpServerTest, EndsAConnectionWhoseRequestNeverEnds) {
+    start({.idle = 100ms});
+    auto drip = [&]() -> Task<> {
+        asio::ip::tcp::socket socket(loop);
+        const asio::ip::tcp::endpoint peer{asio::ip::address_v4::loopback(), server->port()};
+        co_await socket.async_connect(peer, asio::use_awaitable);
+        boost::system::error_code error;
+        for (int i = 0; i < 1000 && !error; ++i) {
+            asio::steady_timer pause(loop, 10ms);
+            co_await pause.async_wait(as_result);
+            const auto [failed, sent] =
+                co_await asio::async_write(socket, asio::buffer("x", 1), as_result);
+            error = failed;
+        }
+        EXPECT_TRUE(error) << "each byte must not buy more time";
+        co_await server->stop();
+    };
+
+    test::run_to_end(loop, drip());
+}
+
+TEST_F(HttpServerTest, AnswersAHeaderOfMegabytesBeforeItCloses) {
+    start();
+
+    const auto answer = ask("GET /hello HTTP/1.1\r\nX: " + std::string(5 << 20, 'x'));
+
+    EXPECT_THAT(answer, StartsWith("HTTP/1.1 431"));
+    EXPECT_THAT(answer, HasSubstr("Connection: close"));
+}
+
+TEST_F(HttpServerTest, AProbeGetsThroughWhileIdleConnectionsFillEveryPlace) {
     start({.connections = 2, .idle = 10s});
     auto silent = [&]() -> Task<> {
         std::vector<asio::ip::tcp::socket> sockets;
-        for (int i = 0; i < 2; ++i) {
+        for (int i = 0; i < 5; ++i) {
             sockets.emplace_back(loop);
             const asio::ip::tcp::endpoint peer{asio::ip::address_v4::loopback(), server->port()};
             co_await sockets.back().async_connect(peer, asio::use_awaitable);
         }
         const auto answer = co_await talk(server->port(), get("/hello"));
-        EXPECT_EQ(answer, "");
-        EXPECT_EQ(server->turned_away(), 1U);
+        EXPECT_THAT(answer, HasSubstr("hello"));
+        EXPECT_LE(server->connections(), 2U);
         co_await server->stop();
     };
 
