@@ -107,7 +107,7 @@ Status check(const Endpoint& endpoint, const Security& security) {
     if (auto checked = check_security(endpoint, security); !checked) {
         return checked;
     }
-    if (endpoint.is_unix() || !security.tls) {
+    if (!security.tls) {
         return {};
     }
     return check_files(*security.tls);
@@ -120,7 +120,7 @@ Result<std::shared_ptr<grpc::ServerCredentials>> server_credentials(const Endpoi
     if (auto checked = check(endpoint, security); !checked) {
         return fail(std::move(checked.error()));
     }
-    if (endpoint.is_unix() || !security.tls) {
+    if (!security.tls) {
         return grpc::InsecureServerCredentials();
     }
     keep_tls_small();
@@ -147,7 +147,7 @@ Result<std::shared_ptr<grpc::Channel>> open_channel(const Endpoint& endpoint,
     arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
     // Channels share connections otherwise, and a second one would not see changed TLS files.
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-    if (endpoint.is_unix() || !security.tls) {
+    if (!security.tls) {
         return grpc::CreateCustomChannel(endpoint.target(), grpc::InsecureChannelCredentials(),
                                          arguments);
     }

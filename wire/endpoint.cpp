@@ -147,6 +147,11 @@ Status check_security(const Endpoint& endpoint, const Security& security) {
         return fail(Errc::refused, "both TLS files and plaintext are set for " + endpoint.target() +
                                        ": choose one of them");
     }
+    if (endpoint.is_unix() && security.tls) {
+        return fail(Errc::refused, "TLS files are set for " + endpoint.target() +
+                                       ", but a unix socket is guarded by its file's mode and has "
+                                       "no TLS: leave the TLS files out, or use host:port");
+    }
     if (endpoint.is_unix() || security.tls) {
         return {};
     }

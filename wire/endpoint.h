@@ -52,7 +52,7 @@ struct Security {
 };
 
 /// Errc::refused with what to do: no TLS files and no plaintext asked for; both; plaintext on an
-/// address that is not local. Unix sockets need neither.
+/// address that is not local; TLS files for a unix socket. Unix sockets need neither.
 [[nodiscard]] Status check_security(const Endpoint& endpoint, const Security& security);
 
 /// Credentials after check_security(); TLS files that cannot be read are Errc::invalid.

@@ -94,5 +94,16 @@ TEST(EndpointTest, TlsAndPlaintextTogetherAreRefused) {
     EXPECT_FALSE(check_security(parse_endpoint("127.0.0.1:1").value(), both));
 }
 
+TEST(EndpointTest, TlsFilesForAUnixSocketAreRefusedAndNotIgnored) {
+    Security security;
+    security.tls = TlsFiles{.ca = "/ca", .certificate = "/c", .key = "/k"};
+
+    const auto checked = check_security(parse_endpoint("unix:/run/a.sock").value(), security);
+
+    ASSERT_FALSE(checked);
+    EXPECT_EQ(checked.error().code, Errc::refused);
+    EXPECT_NE(checked.error().message.find("leave the TLS files out"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace scout::wire
