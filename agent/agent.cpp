@@ -7,6 +7,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <prometheus/gauge.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include "agent/host_identity.h"
 #include "agent/node_reading.h"
@@ -115,9 +116,11 @@ void Agent::spawn_all(std::string host_identity) {
         spdlog::warn("no aggregator-address is set: this agent reports to nobody");
         return;
     }
-    HelloMessage hello{.node = options_.node_name,
-                       .host_identity = std::move(host_identity),
-                       .agent_version = version};
+    HelloMessage hello{
+        .node = options_.node_name,
+        .host_identity = std::move(host_identity),
+        .agent_version = version,
+        .instance = std::to_string(::getpid()) + "-" + std::to_string(options_.seed)};
     reporter_ = std::make_unique<Reporter>(std::move(hello), options_.report,
                                            Reporter::Parts{.snapshot = snapshot_,
                                                            .link = *parts_.link,
@@ -158,9 +161,22 @@ Task<> Agent::watch_pool() {
                                 : "all " + std::to_string(parts_.pool.size()) +
                                       " threads are stuck in calls that do not return");
         metrics_.abandoned_calls.Set(static_cast<double>(parts_.pool.abandoned()));
+        count_hypervisor();
         timer.expires_after(pool_look);
         co_await timer.async_wait(as_result);
     }
+}
+
+void Agent::count_hypervisor() {
+    auto sum = parts_.watched.counters();
+    if (&parts_.probed != &parts_.watched) {
+        const auto other = parts_.probed.counters();
+        sum.reconnects += other.reconnects;
+        sum.resyncs += other.resyncs;
+        sum.stuck_calls += other.stuck_calls;
+        sum.lost_events += other.lost_events;
+    }
+    metrics_.hypervisor.take(sum);
 }
 
 void Agent::refresh() {

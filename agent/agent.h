@@ -63,6 +63,7 @@ private:
     void subscribe();
     [[nodiscard]] Task<> follow_changes();
     [[nodiscard]] Task<> watch_pool();
+    void count_hypervisor();
     void refresh();
     [[nodiscard]] std::string guests_error() const;
 

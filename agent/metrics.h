@@ -5,12 +5,29 @@
 
 #include <prometheus/registry.h>
 
+#include "libvirt_glue/hypervisor.h"
+
 namespace prometheus {
 class Counter;
 class Gauge;
 }  // namespace prometheus
 
 namespace scout::agent {
+
+/// The hypervisor port's counters as metrics.
+class HypervisorMetrics {
+public:
+    explicit HypervisorMetrics(prometheus::Registry& registry);
+
+    /// What they are now; they never go down.
+    void take(const hypervisor::Counters& now);
+
+private:
+    prometheus::Counter& reconnects_;
+    prometheus::Counter& resyncs_;
+    prometheus::Counter& stuck_calls_;
+    prometheus::Counter& lost_events_;
+};
 
 /// The agent's own metrics, all without labels. Any thread; the registry keeps them alive.
 struct AgentMetrics {
@@ -21,6 +38,7 @@ struct AgentMetrics {
     prometheus::Gauge& last_probe_seconds;  ///< how long the last one took
     prometheus::Gauge& guests;
     prometheus::Gauge& hypervisor_connected;
+    HypervisorMetrics hypervisor;
     prometheus::Gauge& aggregator_connected;
     prometheus::Counter& reconnects;  ///< streams begun after the first try
     prometheus::Counter& messages_sent;

@@ -12,6 +12,12 @@ namespace {
 
 namespace v1 = virt_scout::v1;
 
+/// A guest's CPU has some 2 KiB. As many of these as one message takes fit what the aggregator
+/// reads at once (4 MiB).
+constexpr std::size_t cpu_limit = std::size_t{12} << 10U;
+/// A profile has some 100 KiB.
+constexpr std::size_t profile_limit = std::size_t{2} << 20U;
+
 /// Length of the UTF-8 sequence at the begin of the text, 0 if there is none.
 std::size_t sequence_length(std::string_view text) {
     const auto lead = static_cast<unsigned char>(text.front());
@@ -41,6 +47,23 @@ std::string clean(std::string_view text, std::size_t limit = wire::name_limit) {
     return wire::cut(out, limit);
 }
 
+/// Why the aggregator would not take it, and refuse the node's report again and again; empty if it
+/// would.
+template <class WireMessage>
+std::string why_unfit(const WireMessage& message, std::size_t bytes_limit) {
+    const auto bytes = message.SerializeAsString();
+    if (bytes.size() > bytes_limit) {
+        return "expected at most " + std::to_string(bytes_limit) + " bytes, found " +
+               std::to_string(bytes.size());
+    }
+    WireMessage again;
+    if (!again.ParseFromString(bytes)) {
+        return "expected UTF-8, found other bytes";
+    }
+    const auto taken = wire::from_wire(again);
+    return taken ? std::string{} : taken.error().message;
+}
+
 v1::HostFacts facts_to_wire(const migration::HostFacts& facts) {
     auto cleaned = facts;
     for (auto* text : {&cleaned.microcode, &cleaned.kernel, &cleaned.bios, &cleaned.libvirt_version,
@@ -51,11 +74,18 @@ v1::HostFacts facts_to_wire(const migration::HostFacts& facts) {
 }
 
 void fill(v1::FullReport& out, const HostPart& host) {
-    out.set_profile_digest(host.profile_digest);
+    auto probe_error = host.probe_error;
+    const auto unfit =
+        host.profile ? why_unfit(wire::to_wire(*host.profile), profile_limit) : std::string{};
+    if (unfit.empty()) {
+        out.set_profile_digest(host.profile_digest);
+    } else {
+        probe_error = "the profile of this host cannot be reported: " + unfit;
+    }
     *out.mutable_facts() = facts_to_wire(host.facts);
     out.set_source(clean(host.source));
     out.set_yardstick(clean(host.yardstick, wire::text_limit));
-    out.set_probe_error(clean(host.probe_error, wire::text_limit));
+    out.set_probe_error(clean(probe_error, wire::text_limit));
     out.set_guests_error(clean(host.guests_error, wire::text_limit));
     for (const auto& notice : host.notices) {
         out.add_notices(clean(notice, wire::text_limit));
@@ -70,8 +100,14 @@ v1::Guest guest_to_wire(const hypervisor::GuestState& guest) {
     out.set_since_unix_ms(guest.since.time_since_epoch().count());
     out.set_found_by(std::string{hypervisor::to_string(guest.found_by)});
     out.set_memory_kib(guest.memory_kib);
+    out.set_cpu_error(clean(guest.cpu_error, wire::text_limit));
     if (guest.cpu) {
-        *out.mutable_cpu() = wire::to_wire(*guest.cpu);
+        auto cpu = wire::to_wire(*guest.cpu);
+        if (const auto unfit = why_unfit(cpu, cpu_limit); unfit.empty()) {
+            *out.mutable_cpu() = std::move(cpu);
+        } else {
+            out.set_cpu_error("cannot be reported: " + clean(unfit, wire::name_limit));
+        }
     }
     return out;
 }
@@ -84,6 +120,7 @@ struct ToWire {
         wire_hello.set_node(clean(hello.node));
         wire_hello.set_host_identity(clean(hello.host_identity));
         wire_hello.set_agent_version(hello.agent_version);
+        wire_hello.set_instance(hello.instance);
     }
     void operator()(const FullMessage& full) const {
         auto& report = *out.mutable_full();
@@ -92,6 +129,7 @@ struct ToWire {
         for (const auto& guest : full.guests) {
             *report.add_guests() = guest_to_wire(guest);
         }
+        report.set_more(full.more);
     }
     void operator()(const DeltaMessage& delta) const {
         auto& report = *out.mutable_delta();
@@ -105,6 +143,7 @@ struct ToWire {
         for (const auto& uuid : delta.removed) {
             report.add_removed(clean(uuid));
         }
+        report.set_more(delta.more);
     }
     void operator()(const HeartbeatMessage& heartbeat) const {
         out.mutable_heartbeat()->set_sequence(heartbeat.sequence);

@@ -8,7 +8,8 @@
 namespace scout::agent {
 
 /// Texts of the host that are no UTF-8 are made so, and what is too long is cut: one odd guest or
-/// firmware string must not cost the report.
+/// firmware string must not cost the report. A guest's CPU or a profile that the aggregator would
+/// refuse is left out, with the reason in its place.
 [[nodiscard]] virt_scout::v1::AgentMessage to_wire(const Message& message);
 
 /// Errc::invalid for a kind that this version does not know.

@@ -11,23 +11,6 @@ namespace scout::wire {
 namespace {
 
 using migration::CpuMode;
-using migration::Usable;
-
-std::optional<Usable> usable_from_wire(v1::Profile::Usable usable, Checks& checks) {
-    switch (usable) {
-        case v1::Profile::USABLE_UNSTATED:
-            return std::nullopt;
-        case v1::Profile::USABLE_NO:
-            return Usable::no;
-        case v1::Profile::USABLE_YES:
-            return Usable::yes;
-        case v1::Profile::USABLE_UNKNOWN:
-            return Usable::unknown;
-        default:
-            checks.fault("models.usable", "0 to 3", std::to_string(static_cast<int>(usable)));
-            return std::nullopt;
-    }
-}
 
 v1::GuestCpu::Mode mode_to_wire(CpuMode mode) {
     switch (mode) {
@@ -99,7 +82,7 @@ std::vector<migration::NamedModel> models_from_wire(const v1::Profile& profile, 
     for (const auto& model : profile.models()) {
         migration::NamedModel to;
         to.name = checks.name("models.name", model.name());
-        to.usable = usable_from_wire(model.usable(), checks);
+        to.usable = usable_from_wire("models.usable", model.usable(), checks);
         to.vendor = checks.name("models.vendor", model.vendor());
         to.blockers = checks.set("models.blockers", model.blockers());
         out.push_back(std::move(to));

@@ -12,7 +12,6 @@ namespace {
 
 using migration::Layer;
 using migration::ReasonCode;
-using migration::Usable;
 using migration::Verdict;
 
 constexpr std::array reason_codes = {
@@ -80,19 +79,6 @@ migration::Comparison comparison_from_wire(const v1::Comparison& comparison, Che
     out.map = cut(comparison.map(), text_limit);
     out.assumed = comparison.assumed();
     return out;
-}
-
-std::optional<Usable> usable_from_wire(v1::Profile::Usable usable) {
-    switch (usable) {
-        case v1::Profile::USABLE_NO:
-            return Usable::no;
-        case v1::Profile::USABLE_YES:
-            return Usable::yes;
-        case v1::Profile::USABLE_UNKNOWN:
-            return Usable::unknown;
-        default:
-            return std::nullopt;
-    }
 }
 
 /// For answers that have no way to say a fault: over the limits, the rest is left out.
@@ -236,8 +222,9 @@ migration::UpgradeImpact from_wire(const v1::UpgradeImpactResponse& impact) {
     migration::UpgradeImpact out;
     out.model_before = cut(impact.model_before());
     out.model_after = cut(impact.model_after());
-    out.named_usable_before = usable_from_wire(impact.named_usable_before());
-    out.named_usable_after = usable_from_wire(impact.named_usable_after());
+    Checks ignored;  // as for clipped(): an unknown value is told as none
+    out.named_usable_before = usable_from_wire({}, impact.named_usable_before(), ignored);
+    out.named_usable_after = usable_from_wire({}, impact.named_usable_after(), ignored);
     out.comparable = impact.comparable();
     out.missing_after = clipped(impact.missing_after());
     out.missing_before = clipped(impact.missing_before());

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "migration/profile.h"
 #include "virt_scout/v1/profile.pb.h"
@@ -33,6 +35,25 @@ void assign(RepeatedText* out, const Texts& texts) {
             return Profile::USABLE_UNKNOWN;
     }
     return Profile::USABLE_UNSTATED;
+}
+
+/// Nothing, and a fault of the field, for a value that this version does not know.
+[[nodiscard]] inline std::optional<migration::Usable> usable_from_wire(
+    std::string_view field, virt_scout::v1::Profile::Usable usable, Checks& checks) {
+    using virt_scout::v1::Profile;
+    switch (usable) {
+        case Profile::USABLE_UNSTATED:
+            return std::nullopt;
+        case Profile::USABLE_NO:
+            return migration::Usable::no;
+        case Profile::USABLE_YES:
+            return migration::Usable::yes;
+        case Profile::USABLE_UNKNOWN:
+            return migration::Usable::unknown;
+        default:
+            checks.fault(field, "0 to 3", std::to_string(static_cast<int>(usable)));
+            return std::nullopt;
+    }
 }
 
 }  // namespace scout::wire

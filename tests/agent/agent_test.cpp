@@ -76,6 +76,7 @@ protected:
 };
 
 TEST_F(AgentTest, IsReadyOnceTheFirstProbeEndedAndShowsItsMetrics) {
+    hypervisor.counted = {.reconnects = 2, .resyncs = 3, .stuck_calls = 4, .lost_events = 5};
     make();
     auto story = [&]() -> Task<> {
         EXPECT_FALSE(agent->health().ready());
@@ -89,6 +90,10 @@ TEST_F(AgentTest, IsReadyOnceTheFirstProbeEndedAndShowsItsMetrics) {
         EXPECT_THAT(readiness, HasSubstr("200 OK"));
         EXPECT_THAT(metrics, HasSubstr("virt_scout_agent_probes_total 1"));
         EXPECT_THAT(metrics, HasSubstr("virt_scout_agent_hypervisor_connected 1"));
+        EXPECT_THAT(metrics, HasSubstr("virt_scout_agent_hypervisor_reconnects_total 2"));
+        EXPECT_THAT(metrics, HasSubstr("virt_scout_agent_hypervisor_resyncs_total 3"));
+        EXPECT_THAT(metrics, HasSubstr("virt_scout_agent_hypervisor_stuck_calls_total 4"));
+        EXPECT_THAT(metrics, HasSubstr("virt_scout_agent_hypervisor_lost_events_total 5"));
         EXPECT_EQ(agent->snapshot().host().source, "embedded");
         co_await agent->stop();
     };

@@ -147,9 +147,15 @@ TEST_F(ReportStateTest, SplitsManyGuestsOverMessages) {
     snapshot.set_guests(many);
 
     expect_next<HelloMessage>();
-    EXPECT_THAT(expect_next<FullMessage>().guests, SizeIs(3));
-    EXPECT_THAT(expect_next<DeltaMessage>().changed, SizeIs(3));
-    EXPECT_THAT(expect_next<DeltaMessage>().changed, SizeIs(2));
+    const auto first = expect_next<FullMessage>();
+    EXPECT_THAT(first.guests, SizeIs(3));
+    EXPECT_TRUE(first.more);
+    const auto second = expect_next<DeltaMessage>();
+    EXPECT_THAT(second.changed, SizeIs(3));
+    EXPECT_TRUE(second.more);
+    const auto last = expect_next<DeltaMessage>();
+    EXPECT_THAT(last.changed, SizeIs(2));
+    EXPECT_FALSE(last.more);
     expect_nothing();
     EXPECT_EQ(state.remembered(), 8U);
 }

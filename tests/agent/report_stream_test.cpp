@@ -119,6 +119,44 @@ TEST(ReportMessagesTest, MakesOddTextsOfTheHostFitForTheWire) {
     EXPECT_FALSE(message.full().guests(0).has_cpu());
 }
 
+TEST(ReportMessagesTest, LeavesOutACpuThatTheAggregatorWouldRefuseAndSaysWhy) {
+    const auto with = [](auto change) {
+        auto guest = test::example_guest("u1");
+        guest.cpu.emplace();
+        change(*guest.cpu);
+        return guest;
+    };
+    const std::vector<hypervisor::GuestState> guests{
+        with([](auto& cpu) { cpu.model = "EPYC"; }),
+        with([](auto& cpu) { cpu.require.assign(5000, "f"); }),
+        with([](auto& cpu) { cpu.require = {std::string(254, 'x')}; }),
+        with([](auto& cpu) { cpu.require.assign(100, std::string(250, 'x')); }),
+        with([](auto& cpu) { cpu.model = "\xff"; })};
+
+    const auto message = to_wire(Message{FullMessage{.sequence = 1, .host = {}, .guests = guests}});
+
+    EXPECT_TRUE(message.full().guests(0).has_cpu());
+    EXPECT_EQ(message.full().guests(0).cpu_error(), "");
+    for (int i = 1; i < message.full().guests_size(); ++i) {
+        EXPECT_FALSE(message.full().guests(i).has_cpu()) << i;
+        EXPECT_THAT(message.full().guests(i).cpu_error(), HasSubstr("cannot be reported")) << i;
+        EXPECT_THAT(message.full().guests(i).cpu_error(), HasSubstr("expected")) << i;
+    }
+}
+
+TEST(ReportMessagesTest, ReportsNoDigestOfAProfileThatWouldBeRefused) {
+    HostPart host;
+    migration::Profile profile;
+    profile.models.resize(5000);
+    host.profile = std::make_shared<const migration::Profile>(std::move(profile));
+    host.profile_digest = "d1";
+
+    const auto message = to_wire(Message{FullMessage{.sequence = 1, .host = host, .guests = {}}});
+
+    EXPECT_EQ(message.full().profile_digest(), "");
+    EXPECT_THAT(message.full().probe_error(), HasSubstr("at most 4096 entries"));
+}
+
 TEST(ReportMessagesTest, RefusesARequestItDoesNotKnow) {
     const auto request = from_wire(test::v1::AggregatorMessage{});
 

@@ -174,6 +174,31 @@ TEST_F(ReporterTest, RetriesSlowlyAtAnAggregatorThatAcceptsAndThenBreaksOff) {
                 testing::ElementsAre(0, 1, 0, 1));
 }
 
+TEST_F(ReporterTest, IsBackBeforeItsNodeIsStaleHoweverLongTheAggregatorWasAway) {
+    for (const auto outage : {10s, 30s, 45s, 60s, 3600s}) {
+        FakePacer pacer(loop, 2h);
+        const auto return_at = pacer.now() + outage;
+        std::optional<SteadyTime> back;
+        link.patience = 0;
+        link.kinds.clear();
+        pacer.on_wait = [&] {
+            if (pacer.now() >= return_at) {
+                link.patience = 1'000'000;
+            }
+            if (!link.kinds.empty() && !back) {
+                back = pacer.now();
+            }
+        };
+        loop.restart();
+
+        run_until_the_time_is_up(pacer);
+
+        ASSERT_TRUE(back);
+        // gRPC's own wait comes on top, 12 s at most; stale is what was not heard of for 35 s.
+        EXPECT_LE(*back - return_at, 11s) << outage.count();
+    }
+}
+
 TEST_F(ReporterTest, SendsTheProfileAndTheFullReportWhenAsked) {
     link.patience = 1'000'000;
     link.requests = {Welcome{}, WantProfile{.digest = "d1"}, WantFull{}};

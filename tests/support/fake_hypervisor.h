@@ -31,6 +31,7 @@ public:
     bool stuck = false;  ///< a probe blocks its pool thread until release(), and never answers
     std::vector<hypervisor::GuestState> running;
     hypervisor::Connection state;
+    hypervisor::Counters counted;
     unsigned probes = 0;
 
     /// Sets the guest and tells the subscribers.
@@ -48,7 +49,7 @@ public:
     [[nodiscard]] hypervisor::Subscription watch_connection(
         std::function<void(const hypervisor::Connection&)> handler) override;
     [[nodiscard]] hypervisor::Connection connection() const override { return state; }
-    [[nodiscard]] hypervisor::Counters counters() const override { return {}; }
+    [[nodiscard]] hypervisor::Counters counters() const override { return counted; }
     Task<> run() override;
 
 private:

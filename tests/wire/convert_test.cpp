@@ -145,6 +145,7 @@ migration::Comparison gap() {
                            .text = "no label",
                            .keys = {"machine-type.node.kubevirt.io/q35"}}};
     comparison.map = "/usr/share/libvirt/cpu_map";
+    comparison.assumed = true;
     return comparison;
 }
 
@@ -158,6 +159,7 @@ TEST(ConvertTest, ComparisonComesBackWithBothLayersAndEveryReason) {
     EXPECT_EQ(back.reasons[1].layer, migration::Layer::stock);
     EXPECT_EQ(back.reasons[1].keys.front(), "machine-type.node.kubevirt.io/q35");
     EXPECT_EQ(back.map, "/usr/share/libvirt/cpu_map");
+    EXPECT_TRUE(back.assumed);
 }
 
 TEST(ConvertTest, EveryReasonCodeComesBack) {
