@@ -2,12 +2,14 @@
 #include "aggregator/agent_streams.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include <spdlog/spdlog.h>
 
 #include "aggregator/messages.h"
 #include "base/logging.h"
+#include "base/node_name.h"
 #include "base/version.h"
 #include "migration/feature_set.h"
 #include "wire/checks.h"
@@ -20,20 +22,13 @@ using namespace std::chrono_literals;
 
 constexpr auto hello_limit = 30s;
 constexpr auto profile_limit = 10s;
-
-bool is_node_name(std::string_view name) {
-    return !name.empty() && name.size() <= wire::name_limit &&
-           std::all_of(name.begin(), name.end(), [](char c) {
-               return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                      c == '.' || c == '-' || c == '_';
-           });
-}
+/// Two heartbeats of an agent with their jitter.
+constexpr auto silence_limit = 25s;
 
 Status check_hello(const v1::Hello& hello) {
     if (!is_node_name(hello.node())) {
-        return fail(Errc::invalid,
-                    "node: expected a name of letters, digits, '.', '-' and '_', found " +
-                        log_value(wire::cut(hello.node(), 64)));
+        return fail(Errc::invalid, "node: expected " + std::string{node_name_rule} + ", found " +
+                                       log_value(wire::cut(hello.node(), 64)));
     }
     if (hello.host_identity().empty() || hello.host_identity().size() > wire::name_limit) {
         return fail(Errc::invalid, "host_identity: expected 1 to 253 bytes, found " +
@@ -44,7 +39,8 @@ Status check_hello(const v1::Hello& hello) {
 
 /// A host may speak for the node that its certificate names, and for no other.
 Status check_certificate(const Peer& peer, const std::string& node) {
-    if (!peer.proven || std::find(peer.names.begin(), peer.names.end(), node) != peer.names.end()) {
+    if (peer.proof == Proof::none ||
+        std::find(peer.names.begin(), peer.names.end(), node) != peer.names.end()) {
         return {};
     }
     return fail(
@@ -60,6 +56,7 @@ void AgentStreams::open(SessionId session, Peer peer, SteadyTime now) {
     auto& opened = sessions_[session];
     opened.peer = std::move(peer);
     opened.opened = now;
+    opened.heard = now;
 }
 
 void AgentStreams::receive(SessionId session, const v1::AgentMessage& message, SteadyTime now) {
@@ -67,6 +64,7 @@ void AgentStreams::receive(SessionId session, const v1::AgentMessage& message, S
     if (found == sessions_.end()) {
         return;
     }
+    found->second.heard = now;
     if (!found->second.node.empty()) {
         registry_.touch(found->second.node, now);
     }
@@ -102,6 +100,27 @@ Status AgentStreams::dispatch(SessionId id, Session& session, const v1::AgentMes
     return {};  // a kind that a newer agent knows: nothing of ours depends on it
 }
 
+/// Another agent of this host that reports under this name and is alive.
+Status AgentStreams::check_rival(const Session& session, const v1::Hello& hello,
+                                 SteadyTime now) const {
+    const auto found = by_node_.find(hello.node());
+    if (found == by_node_.end()) {
+        return {};
+    }
+    const auto& rival = sessions_.at(found->second);
+    const auto* node = registry_.find(hello.node());
+    const auto silent = std::chrono::floor<std::chrono::seconds>(now - rival.heard);
+    if (rival.instance == session.instance || silent >= silence_limit || node == nullptr ||
+        node->host_identity != hello.host_identity()) {
+        return {};
+    }
+    return fail(Errc::refused, "node " + hello.node() + " is reported by agent " +
+                                   log_value(rival.instance) + " of this host, heard of " +
+                                   std::to_string(silent.count()) + " s ago; this one is agent " +
+                                   log_value(session.instance) +
+                                   ": stop one of them (the number in front is its process)");
+}
+
 Status AgentStreams::hello(SessionId id, Session& session, const v1::Hello& hello, SteadyTime now) {
     if (!session.node.empty()) {
         return fail(Errc::invalid, "expected one hello, found a second one");
@@ -111,6 +130,10 @@ Status AgentStreams::hello(SessionId id, Session& session, const v1::Hello& hell
     }
     if (auto checked = check_certificate(session.peer, hello.node()); !checked) {
         return checked;
+    }
+    session.instance = wire::cut(hello.instance());
+    if (auto alone = check_rival(session, hello, now); !alone) {
+        return alone;
     }
     const Introduction introduction{.node = hello.node(),
                                     .host_identity = hello.host_identity(),
@@ -140,15 +163,36 @@ Status AgentStreams::full(SessionId id, Session& session, const v1::FullReport& 
     if (auto taken = host(id, session, report, now); !taken) {
         return taken;
     }
+    session.unnamed.reset();
     // While the guests are not known the report lists none: the last ones stay (case 27).
     if (report.guests_error().empty() || !guests->empty()) {
-        if (auto taken = registry_.report_guests(session.node, std::move(*guests)); !taken) {
+        auto& unnamed = session.unnamed.emplace();
+        for (const auto& [uuid, guest] : registry_.find(session.node)->guests) {
+            unnamed.insert(uuid);
+        }
+        if (auto taken = take_guests(session, std::move(*guests), {}, report.more()); !taken) {
             return taken;
         }
     }
     session.sequence = report.sequence();
     session.full_asked = false;
     return {};
+}
+
+/// Guests of a full report's first part or of a delta. What a full report has not named by its last
+/// part is gone.
+Status AgentStreams::take_guests(Session& session, std::vector<Guest> changed,
+                                 std::vector<std::string> removed, bool more) {
+    if (session.unnamed) {
+        for (const auto& guest : changed) {
+            session.unnamed->erase(guest.uuid);
+        }
+        if (!more) {
+            removed.insert(removed.end(), session.unnamed->begin(), session.unnamed->end());
+            session.unnamed.reset();
+        }
+    }
+    return registry_.change_guests(session.node, std::move(changed), removed);
 }
 
 Status AgentStreams::host(SessionId id, Session& session, const v1::FullReport& report,
@@ -186,8 +230,9 @@ Status AgentStreams::delta(SessionId id, Session& session, const v1::Delta& delt
             return taken;
         }
     }
-    const std::vector<std::string> removed(delta.removed().begin(), delta.removed().end());
-    if (auto taken = registry_.change_guests(session.node, std::move(*changed), removed); !taken) {
+    std::vector<std::string> removed(delta.removed().begin(), delta.removed().end());
+    auto taken = take_guests(session, std::move(*changed), std::move(removed), delta.more());
+    if (!taken) {
         return taken;
     }
     session.sequence = delta.sequence();

@@ -20,10 +20,14 @@ namespace v1 = virt_scout::v1;
 
 using SessionId = std::uint64_t;
 
-/// Whose certificate is at the other end of a stream.
+/// Whether agents prove by a certificate which node they speak for; else it is anybody who can
+/// reach the address.
+enum class Proof : std::uint8_t { none, needed };
+
+/// Who is at the other end of a stream.
 struct Peer {
-    bool proven = false;             ///< by TLS; else anybody who can reach the address
-    std::vector<std::string> names;  ///< common name and DNS names of the certificate
+    Proof proof = Proof::none;
+    std::vector<std::string> names;  ///< common name and DNS names of the certificate, if proven
 };
 
 /// Where answers to agents go.
@@ -53,7 +57,9 @@ struct ReportCounters {
 /// The conversation with agents (proto/virt_scout/v1/report.proto), without a transport.
 ///
 /// The body of a profile that many agents report is asked of one of them; if it does not deliver in
-/// time, of the next. A second stream of the same host takes the place of the first. Loop thread.
+/// time, of the next. A second stream of the same agent takes the place of the first; that of a
+/// second agent of the same host does so only once the first has fallen silent, or both would throw
+/// each other out for ever. Loop thread.
 class AgentStreams {
 public:
     AgentStreams(Registry& registry, SessionSink& sink) : registry_(registry), sink_(sink) {}
@@ -74,9 +80,13 @@ private:
     struct Session {
         Peer peer;
         SteadyTime opened{};
-        std::string node;                       ///< empty: no hello yet
+        SteadyTime heard{};
+        std::string node;      ///< empty: no hello yet
+        std::string instance;  ///< which start of an agent; empty: it does not tell
         std::optional<std::uint64_t> sequence;  ///< of the last message; nothing: full report due
         bool full_asked = false;
+        /// While a full report is not complete: guests known before that it has not named yet.
+        std::optional<std::set<std::string, std::less<>>> unnamed;
         std::string waits_for;  ///< digest of a profile whose body is on the way
     };
     struct Wanted {
@@ -85,6 +95,8 @@ private:
         std::set<SessionId> waiting;
     };
 
+    [[nodiscard]] Status check_rival(const Session& session, const v1::Hello& hello,
+                                     SteadyTime now) const;
     [[nodiscard]] Status hello(SessionId id, Session& session, const v1::Hello& hello,
                                SteadyTime now);
     [[nodiscard]] Status full(SessionId id, Session& session, const v1::FullReport& report,
@@ -97,6 +109,8 @@ private:
                                   SteadyTime now);
     [[nodiscard]] Status host(SessionId id, Session& session, const v1::FullReport& report,
                               SteadyTime now);
+    [[nodiscard]] Status take_guests(Session& session, std::vector<Guest> changed,
+                                     std::vector<std::string> removed, bool more);
     void ask_full(SessionId id, Session& session);
     void want(SessionId id, Session& session, const std::string& digest, SteadyTime now);
     void ask_profile(const std::string& digest, Wanted& wanted, SteadyTime now);

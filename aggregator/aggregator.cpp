@@ -22,14 +22,20 @@ using namespace std::chrono_literals;
 
 constexpr auto map_limit = 20s;
 constexpr auto documents_limit = 60s;
-constexpr auto shutdown_limit = 2s;
-constexpr auto pool_limit = 1s;
+/// Of the 5 s that a stop may take.
+constexpr auto last_write_limit = 2s;
+constexpr auto shutdown_limit = 1s;
 constexpr auto tick_interval = 1s;
 
 }  // namespace
 
-Aggregator::Aggregator(asio::io_context& loop, Config config, const Clock& clock)
-    : loop_(loop), config_(std::move(config)), clock_(clock), scope_(loop.get_executor()) {}
+Aggregator::Aggregator(asio::io_context& loop, BlockingPool& pool, Config config,
+                       const Clock& clock)
+    : loop_(loop),
+      pool_(pool),
+      config_(std::move(config)),
+      clock_(clock),
+      scope_(loop.get_executor()) {}
 
 Aggregator::~Aggregator() = default;
 
@@ -91,7 +97,8 @@ Task<Status> Aggregator::load_fleet() {
     if (const auto path = config_.snapshot_path()) {
         snapshots_ =
             std::make_unique<SnapshotKeeper>(*path, config_.snapshot_every, *fleet_, pool_);
-        co_await snapshots_->load();
+        auto restored = co_await snapshots_->load();
+        co_return restored;
     }
     co_return Status{};
 }
@@ -122,14 +129,16 @@ Task<> Aggregator::load_documents(std::string path, std::string source) {
 }
 
 Status Aggregator::serve_grpc() {
-    reports_ = std::make_unique<ReportsService>(loop_.get_executor(), *fleet_);
+    const auto security = config_.security();
+    reports_ = std::make_unique<ReportsService>(loop_.get_executor(), *fleet_,
+                                                security.tls ? Proof::needed : Proof::none);
     questions_ = std::make_unique<FleetService>(loop_.get_executor(), *fleet_);
     const auto endpoint = wire::parse_endpoint(config_.listen_grpc);
     if (!endpoint) {
         return fail(endpoint.error());
     }
     auto server =
-        GrpcServer::start(*endpoint, config_.security(), {reports_.get(), questions_.get()});
+        GrpcServer::start(*endpoint, security, {reports_.get(), questions_.get()});
     if (!server) {
         return fail(std::move(server.error()).within("listen-grpc"));
     }
@@ -176,31 +185,27 @@ Task<> Aggregator::tick() {
 
 Task<> Aggregator::stop() {
     health_.set("start", "stopping");
+    // First: a stop that is cut short must not lose what is known. One that could not start must
+    // not overwrite what the one that runs has written.
+    if (snapshots_ != nullptr && serving_) {
+        co_await snapshots_->write(last_write_limit);
+    }
     if (reports_ != nullptr) {
         reports_->stop();
         questions_->stop();
     }
-    for (auto& server : servers_) {
-        auto shut = [&server = *server]() -> Status {
-            server.shut_down(shutdown_limit);
-            return {};
-        };
-        // The calls that it waits for end on this loop. It cannot outlast its own limit by much.
-        const auto done = co_await offload(pool_, shutdown_limit + 1s, std::move(shut));
-        if (!done) {
-            spdlog::warn("gRPC did not stop in time reason={}", log_value(done.error().message));
-        }
+    auto shut = [servers = servers_]() -> Status {
+        GrpcServer::shut_down(servers, shutdown_limit);
+        return {};
+    };
+    // The calls that it waits for end on this loop. It cannot outlast its own limit by much.
+    const auto done = co_await offload(pool_, shutdown_limit + 500ms, std::move(shut));
+    if (!done) {
+        spdlog::warn("gRPC did not stop in time reason={}", log_value(done.error().message));
     }
     co_await scope_.close();
-    // One that could not start must not overwrite what the one that runs has written.
-    if (snapshots_ != nullptr && serving_) {
-        co_await snapshots_->write();
-    }
     if (http_ != nullptr) {
         co_await http_->stop();
-    }
-    if (!pool_.stop(pool_limit)) {
-        spdlog::warn("a blocking call is still running and is left behind");
     }
 }
 

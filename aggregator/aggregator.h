@@ -28,11 +28,11 @@ class GrpcServer;
 class ReportsService;
 class SnapshotKeeper;
 
-/// The standalone aggregator: everything built in start(), ended in stop(). Loop thread; clock and
-/// loop outlive it.
+/// The standalone aggregator: everything built in start(), ended in stop(). Loop thread; clock,
+/// loop and pool outlive it.
 class Aggregator final : public daemon::Service {
 public:
-    Aggregator(asio::io_context& loop, Config config, const Clock& clock);
+    Aggregator(asio::io_context& loop, BlockingPool& pool, Config config, const Clock& clock);
     ~Aggregator() override;
     Aggregator(const Aggregator&) = delete;
     Aggregator& operator=(const Aggregator&) = delete;
@@ -55,9 +55,9 @@ private:
     [[nodiscard]] MetricFacts facts() const;
 
     asio::io_context& loop_;
+    BlockingPool& pool_;
     Config config_;
     const Clock& clock_;
-    BlockingPool pool_{2};
     TaskScope scope_;
     daemon::Health health_;
     bool serving_ = false;  ///< start() has succeeded
@@ -65,7 +65,7 @@ private:
     std::unique_ptr<SnapshotKeeper> snapshots_;
     std::unique_ptr<ReportsService> reports_;
     std::unique_ptr<FleetService> questions_;
-    std::vector<std::unique_ptr<GrpcServer>> servers_;
+    std::vector<std::shared_ptr<GrpcServer>> servers_;
     std::unique_ptr<daemon::HttpServer> http_;
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "aggregator/config.h"
 
+#include <algorithm>
+#include <system_error>
 #include <utility>
 
 #include "daemon/http_server.h"
@@ -9,6 +11,11 @@ namespace scout::aggregator {
 namespace {
 
 using namespace std::chrono_literals;
+
+/// What snapshots that are set aside, and temporary files, have at the end still fits (NAME_MAX).
+constexpr std::size_t longest_file_name = 200;
+/// As of a label's name, which a machine type becomes (dossier §5.2).
+constexpr std::size_t longest_machine_type = 63;
 
 void add_places(daemon::SettingList& list, Config& config) {
     list.push_back(daemon::bool_setting(
@@ -89,6 +96,60 @@ void check_places(const Config& config, daemon::Faults& faults) {
     }
 }
 
+/// A daemon's working directory is nobody's choice, so a relative state folder would be anywhere.
+void check_state(const Config& config, daemon::Faults& faults) {
+    if (!config.state_dir.is_absolute()) {
+        faults.push_back({"state-dir", "expected an absolute path, found " +
+                                           log_value(config.state_dir.string())});
+    }
+    const auto name = config.snapshot_file.string();
+    if (name.find('/') != std::string::npos || name == "." || name == "..") {
+        faults.push_back({"snapshot-file", "expected the name of a file in state-dir, found " +
+                                               log_value(name) +
+                                               ": name its folder with state-dir"});
+    } else if (name.size() > longest_file_name) {
+        faults.push_back({"snapshot-file", "expected at most " + std::to_string(longest_file_name) +
+                                               " bytes, found " + std::to_string(name.size())});
+    }
+}
+
+void check_is_there(const char* key, const std::filesystem::path& path, bool folder,
+                    daemon::Faults& faults) {
+    std::error_code error;
+    const auto status = std::filesystem::status(path, error);
+    if (!std::filesystem::exists(status) || (folder && !std::filesystem::is_directory(status))) {
+        faults.push_back(
+            {key, std::string{folder ? "expected a folder" : "expected a file or folder"} +
+                      ", found " +
+                      (std::filesystem::exists(status) ? "something else" : "nothing") + " at " +
+                      log_value(path.string())});
+    }
+}
+
+void check_knowledge(const Config& config, daemon::Faults& faults) {
+    for (const auto& path : config.documents) {
+        check_is_there("documents", path, false, faults);
+    }
+    if (!config.sample_documents.empty()) {
+        check_is_there("sample-documents", config.sample_documents, false, faults);
+    }
+    if (!config.cpu_map.empty()) {
+        check_is_there("cpu-map", config.cpu_map, true, faults);
+    }
+    const auto& machine = config.machine_type;
+    const bool plain = std::all_of(machine.begin(), machine.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '.' || c == '-' || c == '_';
+    });
+    if (!plain || machine.size() > longest_machine_type) {
+        faults.push_back({"machine-type", "expected at most " +
+                                              std::to_string(longest_machine_type) +
+                                              " letters, digits, '.', '-' and '_' such as 'q35', "
+                                              "found " +
+                                              log_value(machine.substr(0, longest_machine_type))});
+    }
+}
+
 void check_times(const Config& config, daemon::Faults& faults) {
     if (config.gone_after <= config.stale_after) {
         faults.push_back({"gone-after", "expected more than stale-after (" +
@@ -143,6 +204,8 @@ daemon::Faults validate(const Config& config) {
     }
     check_tls(config, faults);
     check_places(config, faults);
+    check_knowledge(config, faults);
+    check_state(config, faults);
     check_times(config, faults);
     return faults;
 }

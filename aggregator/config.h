@@ -48,7 +48,8 @@ struct Config {
 /// Keys bound to the members of `config`, which must outlive the list.
 [[nodiscard]] daemon::SettingList settings(Config& config);
 
-/// Everything that is wrong with the configuration as a whole.
+/// Everything that is wrong with the configuration as a whole. Looks whether files and folders are
+/// there. Blocking.
 [[nodiscard]] daemon::Faults validate(const Config& config);
 
 }  // namespace scout::aggregator

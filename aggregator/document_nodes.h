@@ -14,14 +14,14 @@
 namespace scout::aggregator {
 
 struct DocumentNode {
-    std::string name;  ///< of the file without its ending, or of the labeller folder
+    std::string name;  ///< of the file, without ".xml", or of the labeller folder
     std::string path;
     std::optional<documents::NodeDocuments> documents;
     std::string error;  ///< why there are none
 };
 
-/// One path: a file, a labeller folder, or a folder of `*.xml` files and labeller folders. What
-/// cannot be used is a node with an error; a path that is not there is an error of the whole.
+/// One path: a file, a labeller folder, or a folder of both (documents/folder.h). What cannot be
+/// used is a node with an error; a path that is not there is an error of the whole.
 [[nodiscard]] Result<std::vector<DocumentNode>> read_document_nodes(
     const std::filesystem::path& path);
 

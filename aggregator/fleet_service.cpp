@@ -34,6 +34,38 @@ grpc::ServerUnaryReactor* answer(boost::asio::any_io_executor& loop,
     return reactor;
 }
 
+/// Turn after turn, with whatever else the loop has to do between them.
+template <class Response>
+void take_turns(const boost::asio::any_io_executor& loop, grpc::ServerUnaryReactor* reactor,
+                Response* response, std::shared_ptr<Sweep<Response>> sweep) {
+    if (sweep->turn()) {
+        *response = std::move(sweep->answer());
+        reactor->Finish(grpc::Status::OK);
+        return;
+    }
+    boost::asio::post(loop, [loop, reactor, response, sweep = std::move(sweep)] {
+        take_turns(loop, reactor, response, sweep);
+    });
+}
+
+/// The same for what is answered in turns. `ask: () -> Result<Sweep<Response>>`.
+template <class Response, class Ask>
+grpc::ServerUnaryReactor* answer_in_turns(const boost::asio::any_io_executor& loop,
+                                          grpc::CallbackServerContext* context, Response* response,
+                                          Ask ask) {
+    auto* reactor = context->DefaultReactor();
+    boost::asio::post(loop, [loop, reactor, response, ask = std::move(ask)] {
+        Result<Sweep<Response>> begun = ask();
+        if (begun) {
+            take_turns(loop, reactor, response,
+                       std::make_shared<Sweep<Response>>(std::move(*begun)));
+        } else {
+            reactor->Finish(wire::to_grpc(begun.error()));
+        }
+    });
+    return reactor;
+}
+
 }  // namespace
 
 /// One watcher. As with ReportStream: On… on gRPC's threads, the rest on the loop until finish().
@@ -87,7 +119,7 @@ FleetService::FleetService(boost::asio::any_io_executor loop, Fleet& fleet)
 grpc::ServerUnaryReactor* FleetService::Nodes(grpc::CallbackServerContext* context,
                                               const v1::NodesRequest* /*request*/,
                                               v1::NodesResponse* response) {
-    return answer(loop_, context, response, [this]() -> Result<v1::NodesResponse> {
+    return answer_in_turns(loop_, context, response, [this]() -> Result<Sweep<v1::NodesResponse>> {
         return fleet_.queries().nodes(fleet_.now());
     });
 }
@@ -102,22 +134,23 @@ grpc::ServerUnaryReactor* FleetService::Node(grpc::CallbackServerContext* contex
 grpc::ServerUnaryReactor* FleetService::Guests(grpc::CallbackServerContext* context,
                                                const v1::GuestsRequest* request,
                                                v1::GuestsResponse* response) {
-    return answer(loop_, context, response,
-                  [this, request] { return fleet_.queries().guests(*request, fleet_.now()); });
+    return answer_in_turns(loop_, context, response, [this, request] {
+        return fleet_.queries().guests(*request, fleet_.now());
+    });
 }
 
 grpc::ServerUnaryReactor* FleetService::Where(grpc::CallbackServerContext* context,
                                               const v1::WhereRequest* request,
                                               v1::WhereResponse* response) {
-    return answer(loop_, context, response,
-                  [this, request] { return fleet_.queries().where(*request, fleet_.now()); });
+    return answer_in_turns(loop_, context, response, [this, request] {
+        return fleet_.queries().where(*request, fleet_.now());
+    });
 }
 
 grpc::ServerUnaryReactor* FleetService::Matrix(grpc::CallbackServerContext* context,
                                                const v1::MatrixRequest* /*request*/,
                                                v1::MatrixResponse* response) {
-    return answer(loop_, context, response,
-                  [this]() -> Result<v1::MatrixResponse> { return fleet_.queries().matrix(); });
+    return answer(loop_, context, response, [this] { return fleet_.queries().matrix(); });
 }
 
 grpc::ServerUnaryReactor* FleetService::Baseline(grpc::CallbackServerContext* context,

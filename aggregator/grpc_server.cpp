@@ -87,7 +87,8 @@ private:
 
 Result<std::unique_ptr<GrpcServer>> GrpcServer::start(const wire::Endpoint& endpoint,
                                                       const wire::Security& security,
-                                                      const std::vector<grpc::Service*>& services) {
+                                                      const std::vector<grpc::Service*>& services,
+                                                      std::chrono::milliseconds handshake_limit) {
     auto credentials = wire::server_credentials(endpoint, security);
     if (!credentials) {
         return fail(std::move(credentials.error()));
@@ -99,6 +100,8 @@ Result<std::unique_ptr<GrpcServer>> GrpcServer::start(const wire::Endpoint& endp
     }
     grpc::ServerBuilder builder;
     tune(builder);
+    builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
+                               static_cast<int>(handshake_limit.count()));
     int port = 0;
     builder.AddListeningPort(endpoint.target(), *credentials, &port);
     for (auto* service : services) {
@@ -125,10 +128,13 @@ GrpcServer::GrpcServer(std::unique_ptr<grpc::Server> server, wire::Endpoint endp
 
 GrpcServer::~GrpcServer() = default;
 
-void GrpcServer::shut_down(std::chrono::milliseconds limit) {
-    const auto time = gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
-                                   gpr_time_from_millis(limit.count(), GPR_TIMESPAN));
-    server_->Shutdown(time);
+void GrpcServer::shut_down(const std::vector<std::shared_ptr<GrpcServer>>& servers,
+                           std::chrono::milliseconds limit) {
+    const auto deadline = gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
+                                       gpr_time_from_millis(limit.count(), GPR_TIMESPAN));
+    for (const auto& server : servers) {
+        server->server_->Shutdown(deadline);
+    }
 }
 
 }  // namespace scout::aggregator

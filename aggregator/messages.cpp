@@ -49,7 +49,7 @@ bool is_digest(std::string_view text) {
 
 }  // namespace
 
-v1::Guest to_wire(const Guest& guest) {
+v1::Guest to_wire_without_cpu(const Guest& guest) {
     v1::Guest out;
     out.set_uuid(guest.uuid);
     out.set_name(guest.name);
@@ -57,7 +57,15 @@ v1::Guest to_wire(const Guest& guest) {
     out.set_since_unix_ms(guest.since_unix_ms);
     out.set_found_by(found_by_text(guest.found_by));
     out.set_memory_kib(guest.memory_kib);
-    *out.mutable_cpu() = wire::to_wire(*guest.cpu);
+    out.set_cpu_error(guest.cpu_error);
+    return out;
+}
+
+v1::Guest to_wire(const Guest& guest) {
+    auto out = to_wire_without_cpu(guest);
+    if (guest.cpu != nullptr) {
+        *out.mutable_cpu() = wire::to_wire(*guest.cpu);
+    }
     return out;
 }
 
@@ -107,11 +115,15 @@ Result<Guest> guest_from_wire(const v1::Guest& guest, Registry& registry) {
     if (auto status = checks.status(); !status) {
         return fail(std::move(status.error()));
     }
-    auto cpu = wire::from_wire(guest.cpu());
-    if (!cpu) {
-        return fail(std::move(cpu.error()).within("guest " + out.uuid));
+    out.cpu_error = wire::cut(guest.cpu_error(), wire::text_limit);
+    if (guest.has_cpu()) {
+        // One guest that nobody can place must not cost the node its report.
+        if (auto cpu = wire::from_wire(guest.cpu())) {
+            out.cpu = registry.share(std::move(*cpu));
+        } else {
+            out.cpu_error = std::move(cpu.error().message);
+        }
     }
-    out.cpu = registry.share(std::move(*cpu));
     return out;
 }
 

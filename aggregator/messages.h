@@ -15,10 +15,12 @@ namespace scout::aggregator {
 namespace v1 = virt_scout::v1;
 
 [[nodiscard]] v1::Guest to_wire(const Guest& guest);
+/// For lists that tell equal CPUs once.
+[[nodiscard]] v1::Guest to_wire_without_cpu(const Guest& guest);
 [[nodiscard]] v1::NodeSummary summary_of(const Node& node, const FleetMatrix& matrix,
                                          SteadyTime now);
 
-/// Errc::invalid names the field.
+/// Errc::invalid names the field. A CPU that cannot be taken only marks its guest.
 [[nodiscard]] Result<Guest> guest_from_wire(const v1::Guest& guest, Registry& registry);
 [[nodiscard]] Result<std::vector<Guest>> guests_from_wire(
     const google::protobuf::RepeatedPtrField<v1::Guest>& guests, Registry& registry);

@@ -32,12 +32,14 @@ struct Guest {
     std::int64_t since_unix_ms = 0;
     FoundBy found_by = FoundBy::event;
     std::uint64_t memory_kib = 0;
-    SharedCpu cpu;  ///< never null
+    SharedCpu cpu;          ///< null: not known
+    std::string cpu_error;  ///< why it is not known; empty also while it has not been read
 
     friend bool operator==(const Guest& a, const Guest& b) {
+        const bool same_cpu = a.cpu == b.cpu || (a.cpu && b.cpu && *a.cpu == *b.cpu);
         return a.uuid == b.uuid && a.name == b.name && a.state == b.state &&
                a.since_unix_ms == b.since_unix_ms && a.found_by == b.found_by &&
-               a.memory_kib == b.memory_kib && *a.cpu == *b.cpu;
+               a.memory_kib == b.memory_kib && a.cpu_error == b.cpu_error && same_cpu;
     }
 };
 

@@ -107,7 +107,7 @@ Result<PlacementSubject> host_model_subject(const std::string& name, const Regis
     }
     PlacementSubject out;
     out.name = name;
-    out.source = source;
+    out.source = source->name;
     out.guest = migration::host_model_guest(source->profile->profile);
     out.stock =
         migration::stock_host_model_guest(source_labels(*source, matrix), matrix.machine_type());
@@ -120,6 +120,22 @@ Comparison unknown_because(std::string text, std::string key) {
                            .layer = migration::Layer::truth,
                            .text = std::move(text),
                            .keys = {std::move(key)}});
+    return out;
+}
+
+/// Of a guest whose CPU nobody knows nothing can be said, but where it is.
+PlacementSubject running_subject(const Node& node, const Guest& guest, FleetMatrix& matrix) {
+    PlacementSubject out;
+    out.name = guest.name.empty() ? guest.uuid : guest.name;
+    out.source = node.name;
+    if (guest.cpu == nullptr) {
+        out.unknown = "the CPU of guest " + log_value(out.name) + " is not known: " +
+                      (guest.cpu_error.empty() ? "it has not been read yet" : guest.cpu_error);
+        return out;
+    }
+    out.guest = node.profile == nullptr ? *guest.cpu
+                                        : migration::running_on(*guest.cpu, node.profile->profile);
+    out.stock = migration::stock_guest(out.guest, source_labels(node, matrix));
     return out;
 }
 
@@ -137,12 +153,7 @@ Result<PlacementSubject> find_subject(const virt_scout::v1::Subject& subject,
         if (!found) {
             return fail(found.error());
         }
-        out->name = found->guest->name.empty() ? found->guest->uuid : found->guest->name;
-        out->source = found->node;
-        out->guest = found->node->profile == nullptr
-                         ? *found->guest->cpu
-                         : migration::running_on(*found->guest->cpu, found->node->profile->profile);
-        out->stock = migration::stock_guest(out->guest, source_labels(*found->node, matrix));
+        out = running_subject(*found->node, *found->guest, matrix);
     } else if (subject.has_host_model_of()) {
         out = host_model_subject(subject.host_model_of(), registry, matrix);
     } else if (subject.has_described()) {
@@ -158,9 +169,13 @@ Result<PlacementSubject> find_subject(const virt_scout::v1::Subject& subject,
 }
 
 Comparison PlacementSearch::ask(const Node& target) {
-    if (subject_.source != nullptr && subject_.source->freshness == Freshness::gone) {
-        return unknown_because(last_heard(*subject_.source, now_) + ": nothing that it told counts",
-                               subject_.source->name);
+    if (!subject_.unknown.empty()) {
+        return unknown_because(subject_.unknown, subject_.name);
+    }
+    const auto* source = registry_.find(subject_.source);
+    if (source != nullptr && source->freshness == Freshness::gone) {
+        return unknown_because(last_heard(*source, now_) + ": nothing that it told counts",
+                               source->name);
     }
     if (target.freshness == Freshness::gone) {
         return unknown_because(last_heard(target, now_) + ": nothing that it told counts",
@@ -184,7 +199,7 @@ Comparison PlacementSearch::ask(const Node& target) {
         found = by_facts_.emplace(std::move(facts), compare_with(target)).first;
     }
     auto answer = found->second;
-    for (const auto* node : {subject_.source, &target}) {
+    for (const auto* node : {source, &target}) {
         if (node != nullptr && node->freshness == Freshness::stale) {
             answer.reasons.push_back({.code = migration::ReasonCode::not_comparable,
                                       .layer = migration::Layer::truth,

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 
 #include "aggregator/fleet_matrix.h"
 #include "aggregator/registry.h"
@@ -22,9 +23,10 @@ namespace scout::aggregator {
 /// What the question speaks of, looked up.
 struct PlacementSubject {
     std::string name;
-    const Node* source = nullptr;  ///< null: a described guest
+    std::string source;  ///< its node; empty: a described guest
     migration::GuestCpu guest;
     migration::StockGuest stock;
+    std::string unknown;  ///< why the guest's CPU is not known; then guest and stock say nothing
 };
 
 /// Errc::not_found for an unknown guest or node; Errc::invalid for an empty subject or a name that
@@ -32,18 +34,23 @@ struct PlacementSubject {
 [[nodiscard]] Result<PlacementSubject> find_subject(const virt_scout::v1::Subject& subject,
                                                     const Registry& registry, FleetMatrix& matrix);
 
-/// Compares one guest with node after node; nodes with equal facts are compared once.
+/// Compares one guest with node after node; nodes with equal facts are compared once. Registry and
+/// matrix outlive it, and may change between two questions.
 class PlacementSearch {
 public:
-    PlacementSearch(const PlacementSubject& subject, FleetMatrix& matrix, SteadyTime now)
-        : subject_(subject), matrix_(matrix), now_(now) {}
+    PlacementSearch(PlacementSubject subject, const Registry& registry, FleetMatrix& matrix,
+                    SteadyTime now)
+        : subject_(std::move(subject)), registry_(registry), matrix_(matrix), now_(now) {}
+
+    [[nodiscard]] const PlacementSubject& subject() const noexcept { return subject_; }
 
     [[nodiscard]] migration::Comparison ask(const Node& target);
 
 private:
     [[nodiscard]] migration::Comparison compare_with(const Node& target) const;
 
-    const PlacementSubject& subject_;
+    PlacementSubject subject_;
+    const Registry& registry_;
     FleetMatrix& matrix_;
     SteadyTime now_;
     std::map<std::string, migration::Comparison, std::less<>> by_facts_;

@@ -2,6 +2,8 @@
 #include "aggregator/queries.h"
 
 #include <map>
+#include <memory>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -10,78 +12,33 @@
 #include "base/logging.h"
 #include "migration/baseline.h"
 #include "migration/cpu_truth.h"
+#include "migration/matrix_cell.h"
 #include "migration/upgrade_impact.h"
 #include "wire/convert.h"
 
 namespace scout::aggregator {
 namespace {
 
-constexpr std::size_t cells_limit = 10'000;
+/// Classes of a matrix that is told: 64 MiB of cells. Fleets have some tens.
+constexpr std::size_t classes_limit = 8192;
 
 std::string map_name(const migration::CpuMap* map) {
     return map == nullptr ? std::string{} : map->name();
 }
 
-char cell_character(migration::Matrix::Cell cell) {
-    if (cell.gate == migration::Verdict::can && cell.truth == migration::Verdict::cannot) {
-        return '!';
+/// One node for each class that any of these nodes is in.
+std::map<std::uint32_t, migration::Matrix::NodeId> members_of(const Registry& registry,
+                                                              const FleetMatrix& matrix) {
+    std::map<std::uint32_t, migration::Matrix::NodeId> members;
+    for (const auto& [name, node] : registry.nodes()) {
+        if (const auto place = matrix.place_of(node)) {
+            members.emplace(matrix.matrix().class_of(*place), *place);
+        }
     }
-    switch (migration::combine(cell.gate, cell.truth)) {
-        case migration::Verdict::can:
-            return 'y';
-        case migration::Verdict::cannot:
-            return 'n';
-        case migration::Verdict::unknown:
-            return '?';
-    }
-    return '?';
+    return members;
 }
 
-using Places = std::vector<std::optional<migration::Matrix::NodeId>>;
-
-/// Writes rows of cells. Nodes of one class have equal cells, so each pair of classes is asked
-/// once: a fleet has many nodes and few classes.
-class CellWriter {
-public:
-    CellWriter(const Places& places, const migration::Matrix& matrix) : classes_(places.size()) {
-        std::map<std::uint32_t, std::size_t> numbers;
-        Places members;
-        for (std::size_t i = 0; i < places.size(); ++i) {
-            if (places[i]) {
-                const auto [entry, fresh] =
-                    numbers.emplace(matrix.class_of(*places[i]), members.size());
-                classes_[i] = entry->second;
-                if (fresh) {
-                    members.push_back(places[i]);
-                }
-            }
-        }
-        for (const auto& from : members) {
-            auto& row = cells_.emplace_back();
-            for (const auto& to : members) {
-                row += cell_character(matrix.cell(*from, *to));
-            }
-        }
-    }
-
-    [[nodiscard]] std::string row(std::size_t number) const {
-        std::string cells(classes_.size(), '?');
-        if (classes_[number]) {
-            const auto& by_class = cells_[*classes_[number]];
-            for (std::size_t column = 0; column < classes_.size(); ++column) {
-                cells[column] = classes_[column] ? by_class[*classes_[column]] : '?';
-            }
-        }
-        cells[number] = '.';
-        return cells;
-    }
-
-private:
-    std::vector<std::optional<std::size_t>> classes_;  ///< of each node; nothing: not comparable
-    std::vector<std::string> cells_;                   ///< class by class
-};
-
-std::string guests_unknown(const Node& node, SteadyTime now) {
+std::string guests_unknown(const Node& node, std::size_t guests_limit, SteadyTime now) {
     if (!node.host.guests_error.empty()) {
         return node.name + ": " + node.host.guests_error;
     }
@@ -89,29 +46,81 @@ std::string guests_unknown(const Node& node, SteadyTime now) {
         return node.name + ": last heard of " + age_text(age(node, now)) +
                " ago; the guests are those known then";
     }
+    if (node.guests.size() >= guests_limit) {
+        return node.name + ": at most " + std::to_string(guests_limit) +
+               " guests of one node are kept; the rest of them is left out";
+    }
     return {};
 }
 
-void add_guests(const Node& node, SteadyTime now, v1::GuestsResponse& out) {
-    for (const auto& [uuid, guest] : node.guests) {
-        auto* entry = out.add_guests();
-        entry->set_node(node.name);
-        *entry->mutable_guest() = to_wire(guest);
+/// Writes the guests of one node after the other; equal CPUs once for all of them.
+class GuestList {
+public:
+    GuestList(std::size_t guests_limit, SteadyTime now) : guests_limit_(guests_limit), now_(now) {}
+
+    void add(const Node& node, v1::GuestsResponse& out) {
+        for (const auto& [uuid, guest] : node.guests) {
+            auto* entry = out.add_guests();
+            entry->set_node(node.name);
+            *entry->mutable_guest() = to_wire_without_cpu(guest);
+            if (guest.cpu != nullptr) {
+                entry->set_cpu(number_of(guest.cpu, out));
+            }
+        }
+        if (auto error = guests_unknown(node, guests_limit_, now_); !error.empty()) {
+            out.add_errors(std::move(error));
+        }
     }
-    if (auto error = guests_unknown(node, now); !error.empty()) {
-        out.add_errors(std::move(error));
+
+private:
+    std::uint32_t number_of(const SharedCpu& cpu, v1::GuestsResponse& out) {
+        const auto [entry, fresh] =
+            numbers_.emplace(cpu, static_cast<std::uint32_t>(numbers_.size()));
+        if (fresh) {
+            *out.add_cpus() = wire::to_wire(*cpu);
+        }
+        return entry->second;
     }
+
+    std::size_t guests_limit_;
+    SteadyTime now_;
+    std::unordered_map<SharedCpu, std::uint32_t> numbers_;  ///< keeps them alive between turns
+};
+
+using NodesByProfile = std::unordered_map<const StoredProfile*, std::vector<const Node*>>;
+
+/// Nodes with equal profiles are one host of the search: a fleet has few profiles.
+migration::Baseline baseline_of(const NodesByProfile& nodes, const migration::CpuMap* map) {
+    std::map<std::string, const StoredProfile*> by_name;
+    for (const auto& [profile, equal] : nodes) {
+        by_name.emplace(equal.front()->name, profile);
+    }
+    std::vector<migration::NamedProfile> hosts;
+    hosts.reserve(by_name.size());
+    for (const auto& [name, profile] : by_name) {
+        hosts.push_back({.name = name, .profile = profile->profile});
+    }
+    auto baseline = migration::find_baseline(hosts, map);
+    for (const auto& [profile, equal] : nodes) {
+        const auto found = baseline.losses.find(equal.front()->name);
+        for (const auto* node : equal) {
+            if (found != baseline.losses.end()) {
+                baseline.losses.emplace(node->name, found->second);
+            }
+        }
+    }
+    return baseline;
 }
 
 }  // namespace
 
-v1::NodesResponse FleetQueries::nodes(SteadyTime now) const {
-    v1::NodesResponse out;
-    for (const auto& [name, node] : registry_.nodes()) {
+Sweep<v1::NodesResponse> FleetQueries::nodes(SteadyTime now) const {
+    v1::NodesResponse begun;
+    begun.set_map(map_name(matrix_.map()));
+    auto take = [this, now](const Node& node, v1::NodesResponse& out) {
         *out.add_nodes() = summary_of(node, matrix_, now);
-    }
-    out.set_map(map_name(matrix_.map()));
-    return out;
+    };
+    return {registry_, std::move(take), std::move(begun)};
 }
 
 Result<v1::NodeResponse> FleetQueries::node(const v1::NodeRequest& request, SteadyTime now) const {
@@ -140,75 +149,79 @@ Result<v1::NodeResponse> FleetQueries::node(const v1::NodeRequest& request, Stea
     return out;
 }
 
-Result<v1::GuestsResponse> FleetQueries::guests(const v1::GuestsRequest& request,
-                                                SteadyTime now) const {
-    v1::GuestsResponse out;
+Result<Sweep<v1::GuestsResponse>> FleetQueries::guests(const v1::GuestsRequest& request,
+                                                       SteadyTime now) const {
     if (!request.node().empty()) {
-        const auto found = find(request.node());
-        if (!found) {
+        if (const auto found = find(request.node()); !found) {
             return fail(found.error());
         }
-        add_guests(**found, now, out);
-        return out;
     }
-    for (const auto& [name, node] : registry_.nodes()) {
-        add_guests(node, now, out);
-    }
-    return out;
+    auto take = [list = GuestList{registry_.options().guests_limit, now}, only = request.node()](
+                    const Node& node, v1::GuestsResponse& out) mutable {
+        if (only.empty() || node.name == only) {
+            list.add(node, out);
+        }
+    };
+    return Sweep<v1::GuestsResponse>{registry_, std::move(take)};
 }
 
-Result<v1::WhereResponse> FleetQueries::where(const v1::WhereRequest& request,
-                                              SteadyTime now) const {
-    const auto subject = find_subject(request.subject(), registry_, matrix_);
+Result<Sweep<v1::WhereResponse>> FleetQueries::where(const v1::WhereRequest& request,
+                                                     SteadyTime now) const {
+    auto subject = find_subject(request.subject(), registry_, matrix_);
     if (!subject) {
         return fail(subject.error());
     }
-    migration::Placement out;
-    out.subject = subject->name;
-    out.source = subject->source == nullptr ? std::string{} : subject->source->name;
-    PlacementSearch search(*subject, matrix_, now);
+    v1::WhereResponse begun;
+    begun.set_subject(subject->name);
+    begun.set_source(subject->source);
     if (!request.target().empty()) {
-        const auto target = find(request.target());
-        if (!target) {
+        if (const auto target = find(request.target()); !target) {
             return fail(target.error());
         }
-        if (*target == subject->source) {
-            return fail(Errc::invalid, log_value(out.subject) + " is on node " +
-                                           log_value(out.source) + " already: name another target");
-        }
-        out.nodes.push_back({.node = (*target)->name, .comparison = search.ask(**target)});
-        return wire::to_wire(out);
-    }
-    for (const auto& [name, node] : registry_.nodes()) {
-        if (&node != subject->source) {
-            out.nodes.push_back({.node = name, .comparison = search.ask(node)});
+        if (request.target() == subject->source) {
+            return fail(Errc::invalid, log_value(subject->name) + " is on node " +
+                                           log_value(subject->source) +
+                                           " already: name another target");
         }
     }
-    return wire::to_wire(out);
+    auto search = std::make_shared<PlacementSearch>(std::move(*subject), registry_, matrix_, now);
+    auto take = [search, only = request.target()](const Node& node, v1::WhereResponse& out) {
+        if (node.name != search->subject().source && (only.empty() || node.name == only)) {
+            auto* answer = out.add_nodes();
+            answer->set_node(node.name);
+            *answer->mutable_comparison() = wire::to_wire(search->ask(node));
+        }
+    };
+    return Sweep<v1::WhereResponse>{registry_, std::move(take), std::move(begun)};
 }
 
-v1::MatrixResponse FleetQueries::matrix() const {
-    v1::MatrixResponse out;
+Result<v1::MatrixResponse> FleetQueries::matrix() const {
     const auto& matrix = matrix_.matrix();
-    Places places;
-    places.reserve(registry_.nodes().size());
-    for (const auto& [name, node] : registry_.nodes()) {
-        places.push_back(matrix_.place_of(node));
+    if (matrix.classes() > classes_limit) {
+        return fail(Errc::unavailable, "the matrix has " + std::to_string(matrix.classes()) +
+                                           " classes of nodes, expected at most " +
+                                           std::to_string(classes_limit) +
+                                           ": ask 'where' for single nodes");
     }
-    const bool with_cells = places.size() <= cells_limit;
-    const CellWriter cells(with_cells ? places : Places{}, matrix);
-    std::size_t number = 0;
+    v1::MatrixResponse out;
     for (const auto& [name, node] : registry_.nodes()) {
         auto* row = out.add_rows();
         row->set_node(name);
         const auto level = matrix_.level_of(node);
         row->set_level(level.level);
         row->set_destinations(level.destinations);
-        row->set_class_(places[number] ? matrix.class_of(*places[number]) : 0);
-        if (with_cells) {
-            row->set_cells(cells.row(number));
+        if (const auto place = matrix_.place_of(node)) {
+            row->set_class_(matrix.class_of(*place));
         }
-        ++number;
+    }
+    const auto members = members_of(registry_, matrix_);
+    for (const auto& [number, from] : members) {
+        auto* row = out.add_class_rows();
+        row->set_class_(number);
+        for (const auto& [other, to] : members) {
+            const auto cell = matrix.cell(from, to);
+            row->mutable_cells()->push_back(migration::matrix_cell::of(cell.gate, cell.truth));
+        }
     }
     out.set_classes(static_cast<std::uint32_t>(matrix.classes()));
     return out;
@@ -216,7 +229,7 @@ v1::MatrixResponse FleetQueries::matrix() const {
 
 Result<v1::BaselineResponse> FleetQueries::baseline(const v1::BaselineRequest& request,
                                                     SteadyTime now) const {
-    std::vector<migration::NamedProfile> hosts;
+    NodesByProfile hosts;
     for (const auto& name : request.nodes()) {
         const auto found = find(name);
         if (!found) {
@@ -231,19 +244,19 @@ Result<v1::BaselineResponse> FleetQueries::baseline(const v1::BaselineRequest& r
                                  : " was last heard of " + age_text(age(node, now)) + " ago") +
                             ": leave it out, or ask again when it reports");
         }
-        hosts.push_back({.name = node.name, .profile = node.profile->profile});
+        hosts[node.profile.get()].push_back(&node);
     }
     if (request.nodes().empty()) {
         for (const auto& [name, node] : registry_.nodes()) {
             if (node.profile != nullptr && node.freshness != Freshness::gone) {
-                hosts.push_back({.name = name, .profile = node.profile->profile});
+                hosts[node.profile.get()].push_back(&node);
             }
         }
     }
     if (hosts.empty()) {
         return fail(Errc::not_found, "no node with a profile is known");
     }
-    return wire::to_wire(migration::find_baseline(hosts, matrix_.map()));
+    return wire::to_wire(baseline_of(hosts, matrix_.map()));
 }
 
 Result<v1::UpgradeImpactResponse> FleetQueries::upgrade_impact(

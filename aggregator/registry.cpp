@@ -1,47 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "aggregator/registry.h"
 
-#include <set>
 #include <utility>
 
 #include "base/digest.h"
 #include "base/logging.h"
+#include "base/node_name.h"
+#include "wire/convert.h"
 
 namespace scout::aggregator {
 namespace {
 
-void append(std::string& text, std::string_view field) {
-    text += std::to_string(field.size());
-    text += ':';
-    text += field;
-}
-
-void append(std::string& text, const std::vector<std::string>& fields) {
-    text += '[';
-    for (const auto& field : fields) {
-        append(text, field);
-    }
-    text += ']';
-}
-
-/// Content address of a guest's CPU.
+/// Content address of a guest's CPU: of all that the wire tells of it.
 std::string digest_of(const migration::GuestCpu& cpu) {
-    std::string text = std::to_string(static_cast<int>(cpu.mode));
-    for (const auto* field : {&cpu.arch, &cpu.virt_type, &cpu.vendor, &cpu.model, &cpu.machine}) {
-        append(text, *field);
-    }
-    append(text, cpu.require);
-    append(text, cpu.disable);
-    text += cpu.tsc_hz ? std::to_string(*cpu.tsc_hz) : "-";
-    return sha256_hex(text);
-}
-
-Status check_count(std::size_t found, std::size_t limit) {
-    if (found > limit) {
-        return fail(Errc::invalid, "expected at most " + std::to_string(limit) +
-                                       " guests on one node, found " + std::to_string(found));
-    }
-    return {};
+    return sha256_hex(wire::to_wire(cpu).SerializeAsString());
 }
 
 }  // namespace
@@ -134,27 +106,6 @@ Status Registry::deliver(const std::string& digest, migration::Profile profile) 
     return {};
 }
 
-Status Registry::report_guests(std::string_view node, std::vector<Guest> guests) {
-    auto* found = known(node);
-    if (found == nullptr) {
-        return fail(Errc::not_found, "node " + log_value(node) + " is not known");
-    }
-    if (auto fits = check_count(guests.size(), options_.guests_limit); !fits) {
-        return fits;
-    }
-    std::set<std::string, std::less<>> present;
-    for (const auto& guest : guests) {
-        present.insert(guest.uuid);
-    }
-    std::vector<std::string> absent;
-    for (const auto& [uuid, guest] : found->guests) {
-        if (!present.contains(uuid)) {
-            absent.push_back(uuid);
-        }
-    }
-    return change_guests(node, std::move(guests), absent);
-}
-
 Status Registry::change_guests(std::string_view node, std::vector<Guest> changed,
                                const std::vector<std::string>& removed) {
     auto* found = known(node);
@@ -164,13 +115,6 @@ Status Registry::change_guests(std::string_view node, std::vector<Guest> changed
     for (const auto& uuid : removed) {
         drop_guest(*found, uuid);
     }
-    std::size_t added = 0;
-    for (const auto& guest : changed) {
-        added += found->guests.contains(guest.uuid) ? 0U : 1U;
-    }
-    if (auto fits = check_count(found->guests.size() + added, options_.guests_limit); !fits) {
-        return fits;
-    }
     for (auto& guest : changed) {
         put_guest(*found, std::move(guest));
     }
@@ -178,6 +122,11 @@ Status Registry::change_guests(std::string_view node, std::vector<Guest> changed
 }
 
 Status Registry::add_document(const Document& document, SteadyTime now) {
+    if (!is_node_name(document.name)) {
+        return fail(Errc::invalid, document.path + ": a node is called as its file, and expected " +
+                                       std::string{node_name_rule} + ", found " +
+                                       log_value(document.name) + ": rename the file");
+    }
     if (const auto* holder = find(document.name)) {
         return fail(Errc::refused, document.path + ": node name " + log_value(document.name) +
                                        " is taken by " + log_value(holder->host_identity) +
@@ -285,6 +234,9 @@ bool Registry::set_profile(Node& node, SharedProfile profile) {
 void Registry::put_guest(Node& node, Guest guest) {
     const auto found = node.guests.find(guest.uuid);
     if (found == node.guests.end()) {
+        if (node.guests.size() >= options_.guests_limit) {
+            return;
+        }
         ++guests_;
         auto uuid = guest.uuid;
         const auto placed = node.guests.emplace(std::move(uuid), std::move(guest)).first;

@@ -21,7 +21,7 @@ struct RegistryOptions {
     std::chrono::milliseconds gone_after = std::chrono::hours{24};
     std::chrono::milliseconds forget_after = std::chrono::hours{7 * 24};
     std::size_t nodes_limit = 100'000;
-    std::size_t guests_limit = 4096;  ///< of one node
+    std::size_t guests_limit = 4096;  ///< of one node; what is beyond is left out, and told
 };
 
 enum class ChangeKind : std::uint8_t {
@@ -77,12 +77,11 @@ public:
     /// Errc::invalid if the content does not have this digest.
     [[nodiscard]] Status deliver(const std::string& digest, migration::Profile profile);
 
-    /// All guests of the node; the others that were known are gone. Errc::invalid over the limit.
-    [[nodiscard]] Status report_guests(std::string_view node, std::vector<Guest> guests);
+    /// Guests that are new or changed, and those that are gone. Errc::not_found for unknown nodes.
     [[nodiscard]] Status change_guests(std::string_view node, std::vector<Guest> changed,
                                        const std::vector<std::string>& removed);
 
-    /// A node out of a document. Errc::refused if the name is taken.
+    /// A node out of a document. Errc::refused if the name is taken, Errc::invalid if it is none.
     struct Document {
         std::string name;
         std::string path;
@@ -104,9 +103,6 @@ public:
     [[nodiscard]] const RegistryOptions& options() const noexcept { return options_; }
     [[nodiscard]] std::size_t guests() const noexcept { return guests_; }
     [[nodiscard]] std::size_t profiles() const { return profiles_.size(); }
-    [[nodiscard]] bool knows_profile(std::string_view digest) const {
-        return profiles_.find(digest) != nullptr;
-    }
 
     /// Equal values are kept once; for what fills guests and nodes.
     [[nodiscard]] SharedCpu share(migration::GuestCpu cpu);

@@ -17,13 +17,12 @@ constexpr std::size_t streams_limit = 20'000;
 /// Answers of one stream that wait to be written. The protocol needs three at most.
 constexpr std::size_t answers_limit = 16;
 
-Peer peer_of(const grpc::CallbackServerContext& context) {
-    Peer peer;
+Peer peer_of(const grpc::CallbackServerContext& context, Proof proof) {
+    Peer peer{.proof = proof, .names = {}};
     const auto auth = context.auth_context();
     if (auth == nullptr || !auth->IsPeerAuthenticated()) {
         return peer;
     }
-    peer.proven = true;
     for (const char* property : {"x509_common_name", "peer_dns"}) {
         for (const auto& value : auth->FindPropertyValues(property)) {
             peer.names.emplace_back(value.data(), value.size());
@@ -91,14 +90,15 @@ private:
     std::deque<v1::AggregatorMessage> answers_;  ///< the first one is being written
 };
 
-ReportsService::ReportsService(boost::asio::any_io_executor loop, Fleet& fleet)
-    : loop_(std::move(loop)), fleet_(fleet), sessions_(fleet.registry(), *this) {}
+ReportsService::ReportsService(boost::asio::any_io_executor loop, Fleet& fleet, Proof proof)
+    : loop_(std::move(loop)), fleet_(fleet), proof_(proof), sessions_(fleet.registry(), *this) {}
 
 grpc::ServerBidiReactor<v1::AgentMessage, v1::AggregatorMessage>* ReportsService::Report(
     grpc::CallbackServerContext* context) {
     // Owned by gRPC until OnDone().
     auto* stream = new ReportStream(*this, loop_);
-    boost::asio::post(loop_, [this, stream, peer = peer_of(*context)] { opened(stream, peer); });
+    boost::asio::post(loop_,
+                      [this, stream, peer = peer_of(*context, proof_)] { opened(stream, peer); });
     return stream;
 }
 

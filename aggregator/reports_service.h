@@ -19,7 +19,8 @@ class ReportStream;
 /// taken, so that an agent cannot fill our memory. Must outlive the server's shutdown.
 class ReportsService final : public v1::Reports::CallbackService, public SessionSink {
 public:
-    ReportsService(boost::asio::any_io_executor loop, Fleet& fleet);
+    /// With Proof::needed a peer without a certificate speaks for no node.
+    ReportsService(boost::asio::any_io_executor loop, Fleet& fleet, Proof proof);
 
     grpc::ServerBidiReactor<v1::AgentMessage, v1::AggregatorMessage>* Report(
         grpc::CallbackServerContext* context) override;
@@ -43,6 +44,7 @@ private:
 
     boost::asio::any_io_executor loop_;
     Fleet& fleet_;
+    Proof proof_;
     AgentStreams sessions_;
     std::unordered_map<SessionId, ReportStream*> streams_;  ///< those that were not finished
     bool stopping_ = false;

@@ -9,28 +9,58 @@
 #include "base/files.h"
 
 namespace scout::aggregator {
+namespace {
 
-LoadedSnapshot load_snapshot(const std::filesystem::path& path) {
-    auto text = read_file(path, snapshot_limit);
-    if (text) {
-        return {.text = std::move(*text), .message = {}};
-    }
-    if (text.error().code == Errc::not_found) {
-        return {};
-    }
-    return {.text = {}, .message = "the snapshot cannot be read: " + text.error().message};
+/// Files set aside within one second.
+constexpr int most_of_one_time = 100;
+
+tl::unexpected<Error> cannot_move(const std::filesystem::path& path, const std::string& why) {
+    return fail(Errc::unavailable, path.string() + " cannot be set aside: " + why);
 }
 
-std::string set_aside(const std::filesystem::path& path, WallTime wall) {
+}  // namespace
+
+Result<std::optional<std::string>> load_snapshot(const std::filesystem::path& path) {
+    auto text = read_file(path, snapshot_limit);
+    if (!text && text.error().code == Errc::not_found) {
+        return std::nullopt;
+    }
+    if (!text) {
+        return fail(std::move(text.error()));
+    }
+    return std::move(*text);
+}
+
+Status store_snapshot(const std::filesystem::path& path, std::string_view text) {
+    if (text.size() > snapshot_limit) {
+        return fail(Errc::invalid, "the snapshot has " + std::to_string(text.size()) +
+                                       " bytes, and no more than " +
+                                       std::to_string(snapshot_limit) + " would be read again");
+    }
+    return write_file_atomically(path, text);
+}
+
+Result<std::filesystem::path> set_aside(const std::filesystem::path& path, WallTime wall) {
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(std::filesystem::symlink_status(path, error))) {
+        return cannot_move(path, error ? error.message() : "it is no regular file");
+    }
     auto time = rfc3339(wall);
     std::erase_if(time, [](char c) { return c == ':' || c == '-'; });
-    const std::filesystem::path aside = path.string() + ".damaged-" + time;
-    std::error_code error;
-    std::filesystem::rename(path, aside, error);
-    if (error) {
-        return "it could not be set aside as " + aside.string() + ": " + error.message();
+    const auto base = path.string() + ".damaged-" + time;
+    for (int number = 1; number <= most_of_one_time; ++number) {
+        const std::filesystem::path aside =
+            number == 1 ? base : base + "-" + std::to_string(number);
+        const auto there = std::filesystem::symlink_status(aside, error).type();
+        if (there == std::filesystem::file_type::not_found) {
+            std::filesystem::rename(path, aside, error);
+            if (error) {
+                return cannot_move(path, error.message());
+            }
+            return aside;
+        }
     }
-    return "it was set aside as " + aside.string();
+    return cannot_move(path, "all names like " + base + " are taken");
 }
 
 }  // namespace scout::aggregator

@@ -4,22 +4,26 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/clock.h"
+#include "base/result.h"
 
 /// The snapshot's file. Blocking; any thread.
 namespace scout::aggregator {
 
-struct LoadedSnapshot {
-    std::string text;     ///< empty: start empty
-    std::string message;  ///< why, if it is not for the lack of a file
-};
+/// The file's text; nothing if there is no file. Errors: invalid (over the limit, no regular file),
+/// unavailable (no right to read it, a disk that fails).
+[[nodiscard]] Result<std::optional<std::string>> load_snapshot(const std::filesystem::path& path);
 
-/// Reads the file; never fails. A file that cannot be read is left alone.
-[[nodiscard]] LoadedSnapshot load_snapshot(const std::filesystem::path& path);
+/// Replaces the file. Errc::invalid, and the file stays as it is, for a text that load_snapshot()
+/// would not take back.
+[[nodiscard]] Status store_snapshot(const std::filesystem::path& path, std::string_view text);
 
-/// Moves a damaged file to "<name>.damaged-<time>", so that it can be looked at and the next
-/// snapshot does not overwrite it. Answers one sentence with the outcome.
-[[nodiscard]] std::string set_aside(const std::filesystem::path& path, WallTime wall);
+/// Moves a file that cannot be used to "<name>.damaged-<time>", over nothing that is there, so that
+/// it can be looked at and the next snapshot does not take its place. Answers the new path. Errors:
+/// whatever keeps it from being moved; what is no regular file is left alone.
+[[nodiscard]] Result<std::filesystem::path> set_aside(const std::filesystem::path& path,
+                                                      WallTime wall);
 
 }  // namespace scout::aggregator

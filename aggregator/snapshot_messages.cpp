@@ -9,6 +9,8 @@
 
 #include "aggregator/messages.h"
 #include "base/digest.h"
+#include "base/logging.h"
+#include "base/node_name.h"
 #include "virt_scout/v1/snapshot.pb.h"
 #include "wire/checks.h"
 #include "wire/convert.h"
@@ -58,9 +60,10 @@ public:
         out->set_before_digest(add(node.before));
         for (const auto& [uuid, guest] : node.guests) {
             auto* stored = out->add_guests();
-            *stored->mutable_guest() = to_wire(guest);
-            stored->mutable_guest()->clear_cpu();
-            stored->set_cpu(add(guest.cpu));
+            *stored->mutable_guest() = to_wire_without_cpu(guest);
+            if (guest.cpu != nullptr) {
+                stored->set_cpu(add(guest.cpu));
+            }
         }
         part.AppendToString(&text_);
     }
@@ -133,8 +136,8 @@ public:
         node.host_identity = checks.name("host_identity", stored.host_identity());
         node.agent_version = checks.name("agent_version", stored.agent_version());
         node.last_heard = last_heard;
-        if (node.name.empty()) {
-            checks.fault("name", "a name", "nothing");
+        if (!is_node_name(node.name)) {
+            checks.fault("name", node_name_rule, log_value(node.name));
         }
         if (!checks.count("guests", stored.guests_size(), registry_.options().guests_limit)) {
             return fail(std::move(checks.status().error()));
@@ -168,10 +171,12 @@ private:
             if (!guest) {
                 return fail(std::move(guest.error()));
             }
-            if (entry.cpu() >= cpus_.size()) {
-                return fail(Errc::invalid, "a guest has a CPU that is not listed");
+            if (entry.has_cpu()) {
+                if (entry.cpu() >= cpus_.size()) {
+                    return fail(Errc::invalid, "a guest has a CPU that is not listed");
+                }
+                guest->cpu = cpus_[entry.cpu()];
             }
-            guest->cpu = cpus_[entry.cpu()];
             auto uuid = guest->uuid;
             node.guests.emplace(std::move(uuid), std::move(*guest));
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of the aggregator: its registry with 5,000 nodes, and what each connected agent costs with
-// TLS. Peer of the latter: a TLS connection to the same program on which nothing was ever asked.
+// The aggregator's registry with 5,000 nodes: its memory and what answers cost its loop; and what
+// each connected agent costs with TLS. Peer of the latter: a TLS connection to the same program on
+// which nothing was ever asked.
 //
 // usage: agent_streams_bench [AGENTS]
 #include <charconv>
@@ -27,6 +28,7 @@
 #include "aggregator/snapshot_messages.h"
 #include "base/files.h"
 #include "bench/agent_streams/agent.h"
+#include "bench/agent_streams/answers.h"
 #include "bench/agent_streams/child_aggregator.h"
 #include "bench/agent_streams/profiles.h"
 #include "bench/report.h"
@@ -72,10 +74,11 @@ void fill(aggregator::Fleet& fleet, const std::vector<migration::Profile>& profi
                            fleet.now())
                 .has_value();
         good &= registry.report_host(name, *aggregator::host_from_wire(report)).has_value();
-        good &= registry.knows_profile(report.profile_digest()) ||
+        good &= registry.find(name)->profile != nullptr ||
                 registry.deliver(report.profile_digest(), profile).has_value();
         good &=
-            registry.report_guests(name, *aggregator::guests_from_wire(report.guests(), registry))
+            registry
+                .change_guests(name, *aggregator::guests_from_wire(report.guests(), registry), {})
                 .has_value();
         if (!good) {
             throw std::runtime_error("the fleet was refused");
@@ -95,6 +98,7 @@ std::string measure_registry(const std::vector<migration::Profile>& profiles, st
     row("registry, " + std::to_string(nodes) + " nodes, " +
             std::to_string(nodes * guests_of_a_node) + " guests",
         kib(used), "", "", "<= 65536 KiB", used / 1024 <= registry_limit_kib);
+    measure_answers(fleet);
     return aggregator::encode_snapshot(fleet.registry(), clock.wall(), clock.steady());
 }
 

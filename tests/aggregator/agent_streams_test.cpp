@@ -31,8 +31,10 @@ protected:
     void say(SessionId id, const v1::AgentMessage& message) {
         streams.receive(id, message, clock.steady());
     }
-    void hello(SessionId id, const std::string& node, const std::string& identity = "") {
+    void hello(SessionId id, const std::string& node, const std::string& identity = "",
+               const std::string& instance = "") {
         v1::AgentMessage message;
+        message.mutable_hello()->set_instance(instance);
         message.mutable_hello()->set_node(node);
         message.mutable_hello()->set_host_identity(identity.empty() ? "id-" + node : identity);
         say(id, message);
@@ -141,7 +143,7 @@ TEST_F(AgentStreamsTest, BodyThatIsNotWhatWasAskedForEndsTheStream) {
 
     ASSERT_TRUE(sink.ended.contains(1));
     EXPECT_EQ(sink.ended.at(1).code, Errc::invalid);
-    EXPECT_FALSE(fleet.registry().knows_profile(migration::digest(large_host())));
+    EXPECT_EQ(fleet.registry().profiles(), 0U);
 }
 
 TEST_F(AgentStreamsTest, SequenceGapAsksForAFullReportOnce) {
@@ -203,9 +205,9 @@ TEST_F(AgentStreamsTest, UnknownGuestsKeepTheLastKnownOnes) {
 }
 
 TEST_F(AgentStreamsTest, ReportForAnotherNodeThanTheCertificateNamesIsRefused) {
-    open(1, {.proven = true, .names = {"n1", "n1.example.org"}});
-    open(2, {.proven = true, .names = {"n1", "n1.example.org"}});
-    open(3, {.proven = true, .names = {}});
+    open(1, {.proof = Proof::needed, .names = {"n1", "n1.example.org"}});
+    open(2, {.proof = Proof::needed, .names = {"n1", "n1.example.org"}});
+    open(3, {.proof = Proof::needed, .names = {}});
 
     hello(1, "n2");
     hello(2, "n1.example.org");
@@ -244,6 +246,79 @@ TEST_F(AgentStreamsTest, NewStreamOfTheSameHostTakesOver) {
     EXPECT_EQ(sink.ended.at(1).code, Errc::unavailable);
     full(2, small_host());
     EXPECT_EQ(kinds(2).back(), Kind::kWantProfile);
+}
+
+TEST_F(AgentStreamsTest, SecondAgentOfOneHostIsRefusedWithBothNamedWhileTheFirstIsHeard) {
+    open(1);
+    hello(1, "n1", "machine-a", "100-1");
+    full(1, small_host());
+    for (SessionId id = 2; id < 10; ++id) {
+        pass(10s);
+        heartbeat(1, 1);
+        open(id);
+        hello(id, "n1", "machine-a", "200-2");
+
+        ASSERT_TRUE(sink.ended.contains(id));
+        EXPECT_EQ(sink.ended.at(id).code, Errc::refused);
+        EXPECT_NE(sink.ended.at(id).message.find("agent 100-1"), std::string::npos);
+        EXPECT_NE(sink.ended.at(id).message.find("agent 200-2"), std::string::npos);
+    }
+    EXPECT_FALSE(sink.ended.contains(1));
+    EXPECT_EQ(streams.size(), 1U);
+}
+
+TEST_F(AgentStreamsTest, RestartedAgentTakesOverFromOneThatFellSilent) {
+    open(1);
+    hello(1, "n1", "machine-a", "100-1");
+    full(1, small_host());
+    pass(24s);
+    open(2);
+    hello(2, "n1", "machine-a", "200-2");
+    ASSERT_TRUE(sink.ended.contains(2));
+
+    pass(1s);
+    open(3);
+    hello(3, "n1", "machine-a", "200-2");
+
+    EXPECT_FALSE(sink.ended.contains(3));
+    ASSERT_TRUE(sink.ended.contains(1));
+    EXPECT_EQ(sink.ended.at(1).code, Errc::unavailable);
+}
+
+TEST_F(AgentStreamsTest, RefusedAgentMakesTheNodeNoYounger) {
+    open(1);
+    hello(1, "n1", "machine-a", "100-1");
+    pass(20s);
+
+    open(2);
+    hello(2, "n1", "machine-a", "200-2");
+
+    EXPECT_EQ(age(node("n1"), clock.steady()), 20s);
+}
+
+TEST_F(AgentStreamsTest, OddGuestCpuMarksItsGuestAndTheReportIsTaken) {
+    open(1);
+    hello(1, "n1");
+    auto odd = wire_guest("u1", "odd", small_host());
+    for (int i = 0; i < 5000; ++i) {
+        odd.mutable_cpu()->add_require("f" + std::to_string(i));
+    }
+    auto long_name = wire_guest("u2", "long", small_host());
+    long_name.mutable_cpu()->add_require(std::string(300, 'x'));
+    auto marked = wire_guest("u3", "marked", small_host());
+    marked.clear_cpu();
+    marked.set_cpu_error("its document cannot be read");
+
+    full(1, small_host(), 1, {odd, long_name, marked, wire_guest("u4", "good", small_host())});
+
+    EXPECT_TRUE(sink.ended.empty());
+    const auto& guests = node("n1").guests;
+    ASSERT_EQ(guests.size(), 4U);
+    EXPECT_EQ(guests.at("u1").cpu, nullptr);
+    EXPECT_NE(guests.at("u1").cpu_error.find("at most 4096 entries"), std::string::npos);
+    EXPECT_NE(guests.at("u2").cpu_error.find("at most 253 bytes"), std::string::npos);
+    EXPECT_EQ(guests.at("u3").cpu_error, "its document cannot be read");
+    EXPECT_NE(guests.at("u4").cpu, nullptr);
 }
 
 TEST_F(AgentStreamsTest, WrongMessagesEndTheStreamAndNothingElse) {

@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
+
+#include "tests/support/temporary_folder.h"
 
 namespace scout::aggregator {
 namespace {
@@ -28,6 +31,43 @@ TEST(ConfigTest, DefaultsNeedOnlyAModeAndAWord) {
     EXPECT_TRUE(validate(good()).empty());
     EXPECT_TRUE(faults_name(Config{}, "standalone"));
     EXPECT_TRUE(faults_name(Config{}, "listen-grpc"));
+}
+
+TEST(ConfigTest, PlacesAndNamesAreLookedAt) {
+    const test::TemporaryFolder folder;
+    const auto file = folder.write("file", "");
+    auto config = good();
+    config.documents = {file.string(), (folder.path() / "absent").string()};
+    config.sample_documents = folder.path() / "absent";
+    config.cpu_map = file;
+    config.machine_type = std::string(100'000, 'q');
+    config.state_dir = "state";
+    config.snapshot_file = "../a.snapshot";
+
+    const auto faults = validate(config);
+
+    ASSERT_EQ(faults.size(), 6U);
+    for (const std::string key : {"documents", "sample-documents", "cpu-map", "machine-type",
+                                  "state-dir", "snapshot-file"}) {
+        EXPECT_TRUE(faults_name(config, key)) << key;
+    }
+    for (const auto& fault : faults) {
+        EXPECT_LT(fault.text.size(), 1000U);
+        EXPECT_NE(fault.text.find("expected"), std::string::npos) << fault.text;
+    }
+}
+
+TEST(ConfigTest, SnapshotFileIsAPlainNameOrNone) {
+    auto config = good();
+    for (const auto& name :
+         std::vector<std::string>{"/var/a.snapshot", "b/a", ".", "..", std::string(300, 'x')}) {
+        config.snapshot_file = name;
+        EXPECT_TRUE(faults_name(config, "snapshot-file")) << name;
+    }
+    for (const std::string name : {"", "a.snapshot", ".hidden"}) {
+        config.snapshot_file = name;
+        EXPECT_FALSE(faults_name(config, "snapshot-file")) << name;
+    }
 }
 
 TEST(ConfigTest, AllFaultsAreToldAtOnce) {
@@ -70,11 +110,11 @@ standalone: true
 listen-grpc: unix:/run/a.sock
 query-socket: ""
 listen-http: 127.0.0.1:0
-documents: [hosts, more]
-sample-documents: samples
-cpu-map: map
+documents: [/, /]
+sample-documents: /
+cpu-map: /
 machine-type: q35
-state-dir: state
+state-dir: /state
 snapshot-file: ""
 snapshot-every: 1m
 stale-after: 1m

@@ -24,7 +24,7 @@ protected:
         if (!answer) {
             return fail(answer.error());
         }
-        return wire::from_wire(*answer);
+        return wire::from_wire(std::move(*answer).all());
     }
     static v1::WhereRequest of_guest(const std::string& guest, const std::string& node = "") {
         v1::WhereRequest request;
@@ -159,6 +159,49 @@ TEST_F(PlacementTest, NodeWithoutProfileAnswersUnknownWithTheProbesError) {
     EXPECT_EQ(to(answer, "mute").verdict, Verdict::unknown);
     EXPECT_NE(to(answer, "mute").reasons[0].text.find("QEMU is not installed"), std::string::npos);
     EXPECT_EQ(where(of_node("mute")).error().code, Errc::unavailable);
+}
+
+TEST_F(PlacementTest, GuestWhoseCpuIsNotKnownCannotBeComparedAndSaysWhy) {
+    Guest guest;
+    guest.uuid = "u9";
+    guest.name = "odd";
+    guest.cpu_error = "too many features";
+    add_guest("small", guest);
+
+    const auto answer = where(of_guest("odd")).value();
+
+    EXPECT_EQ(answer.source, "small");
+    EXPECT_EQ(to(answer, "large").verdict, Verdict::unknown);
+    EXPECT_EQ(to(answer, "large").reasons.at(0).text,
+              "the CPU of guest odd is not known: too many features");
+}
+
+TEST_F(PlacementTest, TargetsThatAreABareCpuAreMarkedAssumed) {
+    auto bare = large_host();
+    bare.origin = migration::ProfileOrigin::bare_cpu;
+    Registry::Document document;
+    document.name = "bare";
+    document.path = "bare.xml";
+    document.profile = &bare;
+    ASSERT_TRUE(fleet.registry().add_document(document, fleet.now()));
+
+    const auto answer = where(of_guest("vm-2")).value();
+
+    EXPECT_TRUE(to(answer, "bare").assumed);
+    EXPECT_FALSE(to(answer, "large").assumed);
+}
+
+TEST_F(PlacementTest, GateThatAloneSaysNoIsToldFirst) {
+    auto guest = migration::host_model_guest(large_host());
+    guest.model = "NobodyKnows";
+    v1::WhereRequest request;
+    *request.mutable_subject()->mutable_described() = wire::to_wire(guest);
+
+    const auto answer = where(request).value();
+
+    EXPECT_EQ(to(answer, "large").verdict, Verdict::cannot);
+    EXPECT_EQ(to(answer, "large").truth, Verdict::unknown);
+    EXPECT_EQ(to(answer, "large").reasons.at(0).layer, migration::Layer::stock);
 }
 
 TEST_F(PlacementTest, PinnedTscIsComparedHostByHost) {

@@ -26,7 +26,7 @@ TEST_F(QueriesTest, NodesTellWhatIsKnownAndHowOldItIs) {
     fleet.registry().touch("large", clock.steady());
     fleet.registry().tick(clock.steady());
 
-    const auto answer = ask().nodes(fleet.now());
+    const auto answer = ask().nodes(fleet.now()).all();
 
     EXPECT_EQ(answer.map(), "test map");
     ASSERT_EQ(answer.nodes_size(), 2);
@@ -71,7 +71,7 @@ TEST_F(QueriesTest, NodeThatCannotBeComparedSaysWhy) {
     ASSERT_TRUE(fleet.registry().introduce(
         {.node = "mute", .host_identity = "m", .agent_version = ""}, fleet.now()));
 
-    const auto answer = ask().nodes(fleet.now());
+    const auto answer = ask().nodes(fleet.now()).all();
 
     EXPECT_FALSE(answer.nodes(0).comparable());
     EXPECT_FALSE(answer.nodes(0).reason().empty());
@@ -85,9 +85,9 @@ TEST_F(QueriesTest, GuestsOfAllNodesOrOfOneAndWhoseAreNotKnown) {
     ASSERT_TRUE(fleet.registry().report_host("large", report));
     v1::GuestsRequest request;
 
-    const auto all = ask().guests(request, fleet.now()).value();
+    const auto all = ask().guests(request, fleet.now()).value().all();
     request.set_node("large");
-    const auto one = ask().guests(request, fleet.now()).value();
+    const auto one = ask().guests(request, fleet.now()).value().all();
 
     ASSERT_EQ(all.guests_size(), 1);
     EXPECT_EQ(all.guests(0).node(), "small");
@@ -99,31 +99,105 @@ TEST_F(QueriesTest, GuestsOfAllNodesOrOfOneAndWhoseAreNotKnown) {
     EXPECT_EQ(ask().guests(request, fleet.now()).error().code, Errc::not_found);
 }
 
-TEST_F(QueriesTest, MatrixShowsEveryPair) {
+TEST_F(QueriesTest, MatrixShowsEveryPairOfClasses) {
     add_node("other", other_host());
     ASSERT_TRUE(fleet.registry().introduce(
         {.node = "zz-mute", .host_identity = "m", .agent_version = ""}, fleet.now()));
 
-    const auto answer = ask().matrix();
+    const auto answer = ask().matrix().value();
 
     ASSERT_EQ(answer.rows_size(), 4);
     EXPECT_EQ(answer.rows(0).node(), "large");
-    EXPECT_EQ(answer.rows(0).cells(), ".n!?");
-    EXPECT_EQ(answer.rows(1).cells(), "n.n?");
-    EXPECT_EQ(answer.rows(2).cells(), "yn.?");
-    EXPECT_EQ(answer.rows(3).cells(), "???.");
     EXPECT_EQ(answer.rows(2).level(), 50U);
+    EXPECT_FALSE(answer.rows(3).has_class_());
     EXPECT_EQ(answer.classes(), 3U);
+    ASSERT_EQ(answer.class_rows_size(), 3);
+    const auto cell = [&answer](int from, int to) {
+        const auto place = [&answer](std::uint32_t number) {
+            int at = 0;
+            while (answer.class_rows(at).class_() != number) {
+                ++at;
+            }
+            return at;
+        };
+        const auto& row = answer.class_rows(place(answer.rows(from).class_()));
+        return row.cells().at(static_cast<std::size_t>(place(answer.rows(to).class_())));
+    };
+    EXPECT_EQ(cell(0, 1), 'n');
+    EXPECT_EQ(cell(0, 2), '!');
+    EXPECT_EQ(cell(1, 0), 'n');
+    EXPECT_EQ(cell(1, 2), 'n');
+    EXPECT_EQ(cell(2, 0), 'y');
+    EXPECT_EQ(cell(2, 1), 'n');
 }
 
-TEST_F(QueriesTest, EqualNodesCanGoToEachOther) {
+TEST_F(QueriesTest, EqualNodesAreOneClassAndCanGoToEachOther) {
     add_node("small-2", small_host());
 
-    const auto answer = ask().matrix();
+    const auto answer = ask().matrix().value();
 
-    EXPECT_EQ(answer.rows(1).cells(), "y.y");
-    EXPECT_EQ(answer.rows(2).cells(), "yy.");
     EXPECT_EQ(answer.rows(1).class_(), answer.rows(2).class_());
+    ASSERT_EQ(answer.class_rows_size(), 2);
+    const int small = answer.class_rows(0).class_() == answer.rows(1).class_() ? 0 : 1;
+    EXPECT_EQ(answer.class_rows(small).cells().at(static_cast<std::size_t>(small)), 'y');
+}
+
+TEST_F(QueriesTest, GuestWhoseCpuIsNotKnownSaysWhy) {
+    Guest guest;
+    guest.uuid = "u9";
+    guest.name = "odd";
+    guest.cpu_error = "too many features";
+    add_guest("small", guest);
+    v1::GuestsRequest request;
+
+    const auto answer = ask().guests(request, fleet.now()).value().all();
+
+    ASSERT_EQ(answer.guests_size(), 2);
+    EXPECT_EQ(answer.cpus_size(), 1);
+    EXPECT_TRUE(answer.guests(0).has_cpu());
+    EXPECT_FALSE(answer.guests(1).has_cpu());
+    EXPECT_EQ(answer.guests(1).guest().cpu_error(), "too many features");
+}
+
+TEST_F(QueriesTest, NodeWithMoreGuestsThanAreKeptSaysSo) {
+    std::vector<Guest> many;
+    for (int i = 0; i < 5000; ++i) {
+        many.push_back(guest_of(fleet.registry(), std::to_string(i), "vm", small_host()));
+    }
+    ASSERT_TRUE(fleet.registry().change_guests("large", std::move(many), {}));
+    v1::GuestsRequest request;
+    request.set_node("large");
+
+    const auto answer = ask().guests(request, fleet.now()).value().all();
+
+    EXPECT_EQ(answer.guests_size(), 4096);
+    EXPECT_EQ(answer.cpus_size(), 1);
+    ASSERT_EQ(answer.errors_size(), 1);
+    EXPECT_NE(answer.errors(0).find("at most 4096 guests"), std::string::npos);
+}
+
+TEST_F(QueriesTest, AnswersAboutManyNodesComeInTurnsAndMissNone) {
+    for (int i = 0; i < 100; ++i) {
+        const auto name = "n" + std::to_string(i);
+        add_node(name, small_host());
+        for (int k = 0; k < 50; ++k) {
+            add_guest(name, guest_of(fleet.registry(), std::to_string(k), "vm", small_host()));
+        }
+    }
+    auto sweep = ask().guests({}, fleet.now()).value();
+
+    int turns = 1;
+    while (!sweep.turn()) {
+        ++turns;
+        // The node that was answered last goes, and others come.
+        pass(turns == 2 ? 0ms : 8 * 24h);
+        add_node("zz" + std::to_string(turns), small_host());
+    }
+
+    EXPECT_GE(turns, 3);
+    EXPECT_EQ(std::move(ask().guests({}, fleet.now()).value()).all().cpus_size(), 0);
+    EXPECT_GE(sweep.answer().guests_size(), 2000);
+    EXPECT_EQ(sweep.answer().cpus_size(), 1);
 }
 
 TEST_F(QueriesTest, BaselineOfAllOrOfSomeNodes) {
@@ -131,6 +205,11 @@ TEST_F(QueriesTest, BaselineOfAllOrOfSomeNodes) {
     const auto both = ask().baseline(request, fleet.now()).value();
     EXPECT_EQ(both.model(), "Small");
     EXPECT_EQ(both.losses().at("large").features_size(), 2);
+
+    add_node("large-2", large_host());
+    const auto three = ask().baseline(request, fleet.now()).value();
+    EXPECT_EQ(three.losses_size(), 3);
+    EXPECT_EQ(three.losses().at("large-2").features_size(), 2);
 
     add_node("other", other_host());
     EXPECT_FALSE(ask().baseline(request, fleet.now()).value().has_model());

@@ -92,7 +92,7 @@ TEST_F(RegistryTest, SameNameOfAnotherHostIsRefusedWithBothNamedWhileTheFirstLiv
 
 TEST_F(RegistryTest, NameOfAStaleHostIsTakenOverFromNothing) {
     ASSERT_TRUE(introduce("n1", "machine-a"));
-    ASSERT_TRUE(registry.report_guests("n1", {guest_of(registry, "u1", "vm", small_host())}));
+    ASSERT_TRUE(registry.change_guests("n1", {guest_of(registry, "u1", "vm", small_host())}, {}));
     pass(36s);
     take_told();
 
@@ -106,7 +106,7 @@ TEST_F(RegistryTest, NameOfAStaleHostIsTakenOverFromNothing) {
 
 TEST_F(RegistryTest, RestartedAgentKeepsWhatIsKnown) {
     ASSERT_TRUE(introduce("n1", "a"));
-    ASSERT_TRUE(registry.report_guests("n1", {guest_of(registry, "u1", "vm", small_host())}));
+    ASSERT_TRUE(registry.change_guests("n1", {guest_of(registry, "u1", "vm", small_host())}, {}));
     pass(36s);
 
     ASSERT_TRUE(introduce("n1", "a"));
@@ -141,11 +141,11 @@ TEST_F(RegistryTest, ProfileThatNobodyHasIsForgotten) {
     report.profile_digest = digest;
     ASSERT_TRUE(registry.report_host("n1", report));
     ASSERT_TRUE(registry.deliver(digest, profile));
-    ASSERT_TRUE(registry.knows_profile(digest));
+    ASSERT_EQ(registry.profiles(), 1U);
 
     pass(8 * 24h);
 
-    EXPECT_FALSE(registry.knows_profile(digest));
+    EXPECT_EQ(registry.profiles(), 0U);
 }
 
 TEST_F(RegistryTest, BodyWithAnotherDigestIsRefused) {
@@ -184,19 +184,19 @@ TEST_F(RegistryTest, EarlierProfileIsKeptWhenItChangesAlsoAcrossAFailedProbe) {
     EXPECT_EQ(registry.find("n1")->profile->profile.host_model->name, "Large");
 }
 
-TEST_F(RegistryTest, FullGuestListsAreTurnedIntoDifferences) {
+TEST_F(RegistryTest, OnlyDifferencesOfGuestsAreTold) {
     ASSERT_TRUE(introduce("n1", "a"));
     const auto guest = [this](const std::string& uuid, const std::string& state) {
         auto made = guest_of(registry, uuid, "vm-" + uuid, small_host());
         made.state = state;
         return made;
     };
-    ASSERT_TRUE(registry.report_guests(
-        "n1", {guest("a", "running"), guest("b", "running"), guest("c", "running")}));
+    ASSERT_TRUE(registry.change_guests(
+        "n1", {guest("a", "running"), guest("b", "running"), guest("c", "running")}, {}));
     take_told();
 
-    ASSERT_TRUE(registry.report_guests(
-        "n1", {guest("a", "running"), guest("b", "paused"), guest("d", "running")}));
+    ASSERT_TRUE(registry.change_guests(
+        "n1", {guest("a", "running"), guest("b", "paused"), guest("d", "running")}, {"c", "x"}));
 
     EXPECT_EQ(take_told(), (std::vector<std::string>{"-guest n1/c", "~guest n1/b", "+guest n1/d"}));
     EXPECT_EQ(registry.guests(), 3U);
@@ -221,11 +221,11 @@ TEST_F(RegistryTest, NumbersOfGuestsAndNodesAreBounded) {
         return guest_of(small, uuid, uuid, small_host());
     };
 
-    EXPECT_EQ(small.report_guests("n1", {guest("a"), guest("b"), guest("c")}).error().code,
-              Errc::invalid);
-    EXPECT_TRUE(small.report_guests("n1", {guest("a"), guest("b")}));
-    EXPECT_FALSE(small.change_guests("n1", {guest("c")}, {}));
+    EXPECT_TRUE(small.change_guests("n1", {guest("a"), guest("b"), guest("c")}, {}));
+    EXPECT_EQ(small.find("n1")->guests.size(), 2U);
+    EXPECT_EQ(small.guests(), 2U);
     EXPECT_TRUE(small.change_guests("n1", {guest("c")}, {"a"}));
+    EXPECT_TRUE(small.find("n1")->guests.contains("c"));
     EXPECT_EQ(small.introduce({.node = "n2", .host_identity = "b", .agent_version = ""}, now)
                   .error()
                   .code,
@@ -247,6 +247,18 @@ TEST_F(RegistryTest, DocumentsNeverAgeAndKeepTheirName) {
     EXPECT_EQ(agent.error().code, Errc::refused);
     EXPECT_NE(agent.error().message.find("hosts/n1.xml"), std::string::npos);
     EXPECT_EQ(registry.add_document(document, now).error().code, Errc::refused);
+}
+
+TEST_F(RegistryTest, DocumentMustBeCalledAsANodeCanBe) {
+    Registry::Document document;
+    document.name = "my host";
+    document.path = "hosts/my host.xml";
+
+    const auto added = registry.add_document(document, now);
+
+    ASSERT_FALSE(added);
+    EXPECT_EQ(added.error().code, Errc::invalid);
+    EXPECT_NE(added.error().message.find("rename the file"), std::string::npos);
 }
 
 TEST_F(RegistryTest, EqualReportsTellNothing) {

@@ -13,7 +13,7 @@
 namespace scout::aggregator {
 
 RunningAggregator::RunningAggregator(Config config, const Clock& clock)
-    : aggregator_(loop_, std::move(config), clock) {
+    : aggregator_(loop_, pool_, std::move(config), clock) {
     wire::route_grpc_logs();
     std::promise<Status> started;
     auto outcome = started.get_future();
@@ -46,6 +46,7 @@ void RunningAggregator::stop() {
     stopped.get_future().wait();
     loop_.stop();
     thread_.join();
+    static_cast<void>(pool_.stop(std::chrono::seconds{5}));
 }
 
 std::shared_ptr<grpc::Channel> RunningAggregator::channel(const wire::Security& security) const {

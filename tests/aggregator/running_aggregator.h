@@ -11,6 +11,7 @@
 #include "aggregator/aggregator.h"
 #include "aggregator/config.h"
 #include "base/clock.h"
+#include "base/offload.h"
 
 namespace scout::aggregator {
 
@@ -33,6 +34,7 @@ public:
 
 private:
     asio::io_context loop_{1};
+    BlockingPool pool_{2};
     Aggregator aggregator_;
     Status started_;
     std::jthread thread_;

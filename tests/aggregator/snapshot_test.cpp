@@ -165,34 +165,66 @@ TEST_F(SnapshotTest, HugeAgesDoNotOverflow) {
     EXPECT_EQ(next.registry().find("n")->freshness, Freshness::gone);
 }
 
-TEST(SnapshotFileTest, MissingFileStartsEmptyWithoutAWord) {
+TEST_F(SnapshotTest, GuestWhoseCpuIsNotKnownComesBackSo) {
+    Guest guest;
+    guest.uuid = "u3";
+    guest.cpu_error = "too many features";
+    add_guest("n2", guest);
+
+    ASSERT_TRUE(restore(encode(), next));
+
+    EXPECT_EQ(next.registry().find("n2")->guests.at("u3"), guest);
+}
+
+TEST(SnapshotFileTest, MissingFileIsNoText) {
     const test::TemporaryFolder folder;
 
-    const auto loaded = load_snapshot(folder.path() / "none");
+    EXPECT_EQ(load_snapshot(folder.path() / "none").value(), std::nullopt);
+}
 
-    EXPECT_TRUE(loaded.text.empty());
-    EXPECT_TRUE(loaded.message.empty());
+TEST(SnapshotFileTest, EmptyFileIsATextThatIsNoSnapshot) {
+    const test::TemporaryFolder folder;
+
+    const auto loaded = load_snapshot(folder.write("a.snapshot", "")).value();
+
+    ASSERT_TRUE(loaded);
+    EXPECT_FALSE(decode_snapshot(*loaded));
+}
+
+TEST(SnapshotFileTest, WhatWouldNotBeReadAgainIsNotWritten) {
+    const test::TemporaryFolder folder;
+    const auto path = folder.write("a.snapshot", "before");
+    const auto text = std::string(snapshot_limit + 1, 'x');
+
+    const auto stored = store_snapshot(path, text);
+
+    ASSERT_FALSE(stored);
+    EXPECT_NE(stored.error().message.find("would be read again"), std::string::npos);
+    EXPECT_EQ(load_snapshot(path).value(), "before");
 }
 
 TEST(SnapshotFileTest, WhatIsNoFileIsToldAndLeftAlone) {
     const test::TemporaryFolder folder;
 
-    const auto loaded = load_snapshot(folder.path());
-
-    EXPECT_TRUE(loaded.text.empty());
-    EXPECT_NE(loaded.message.find("cannot be read"), std::string::npos);
+    EXPECT_EQ(load_snapshot(folder.path()).error().code, Errc::invalid);
+    EXPECT_FALSE(set_aside(folder.path(), WallTime{}));
+    EXPECT_TRUE(std::filesystem::exists(folder.path()));
 }
 
-TEST(SnapshotFileTest, DamagedFileIsSetAsideWithTheTimeInItsName) {
+TEST(SnapshotFileTest, FilesAreSetAsideWithTheTimeInTheirNameAndOverNothing) {
     const test::TemporaryFolder folder;
-    const auto path = folder.write("a.snapshot", "damaged");
     const WallTime wall{std::chrono::seconds{1'700'000'000}};
+    const auto path = folder.write("a.snapshot", "first");
+    const auto first = set_aside(path, wall).value();
+    folder.write("a.snapshot", "second");
 
-    const auto said = set_aside(path, wall);
+    const auto second = set_aside(path, wall).value();
 
     EXPECT_FALSE(std::filesystem::exists(path));
-    EXPECT_TRUE(std::filesystem::exists(folder.path() / "a.snapshot.damaged-20231114T221320Z"));
-    EXPECT_NE(said.find("a.snapshot.damaged-20231114T221320Z"), std::string::npos);
+    EXPECT_EQ(first.filename(), "a.snapshot.damaged-20231114T221320Z");
+    EXPECT_EQ(second.filename(), "a.snapshot.damaged-20231114T221320Z-2");
+    EXPECT_EQ(load_snapshot(first).value(), "first");
+    EXPECT_EQ(load_snapshot(second).value(), "second");
 }
 
 }  // namespace
