@@ -45,6 +45,21 @@ std::string_view gate_text(Verdict gate) noexcept {
     return "unknown";
 }
 
+std::string_view usable_text(const std::optional<migration::Usable>& usable) noexcept {
+    if (!usable) {
+        return "absent";
+    }
+    switch (*usable) {
+        case migration::Usable::no:
+            return "no";
+        case migration::Usable::yes:
+            return "yes";
+        case migration::Usable::unknown:
+            return "unknown";
+    }
+    return "unknown";
+}
+
 migration::Comparison unusable_document(const std::string& path, const std::string& why) {
     migration::Comparison comparison;
     comparison.reasons.push_back({.code = migration::ReasonCode::document,
@@ -52,21 +67,6 @@ migration::Comparison unusable_document(const std::string& path, const std::stri
                                   .text = why,
                                   .keys = {path}});
     return comparison;
-}
-
-char cell_of(Verdict gate, Verdict truth) noexcept {
-    if (gate == Verdict::can && truth == Verdict::cannot) {
-        return matrix_cell::gap;
-    }
-    switch (migration::combine(gate, truth)) {
-        case Verdict::can:
-            return matrix_cell::can;
-        case Verdict::cannot:
-            return matrix_cell::cannot;
-        case Verdict::unknown:
-            return matrix_cell::unknown;
-    }
-    return matrix_cell::unknown;
 }
 
 }  // namespace scout::cli

@@ -46,31 +46,28 @@ struct ProfileAnswer {
 struct LabelsAnswer {
     std::string document;
     migration::Labels labels;
+    std::vector<std::string> left_out;  ///< keys that these documents cannot tell; sorted; with a
+                                        ///< `/` at the end: all that begin so
 };
 
-/// `matrix`: one character a pair, rows and columns in the same order.
+/// `matrix`: nodes, and one character for each pair of their classes (migration/matrix_cell.h).
 struct MatrixAnswer {
     struct Row {
         std::string node;
-        std::uint32_t level = 0;         ///< 0–100, truth layer
-        std::uint32_t destinations = 0;  ///< truth layer
-        std::uint32_t node_class = 0;
-        std::string cells;  ///< one of matrix_cell for each row
+        std::uint32_t level = 0;                  ///< 0–100, truth layer
+        std::uint32_t destinations = 0;           ///< truth layer
+        std::optional<std::uint32_t> node_class;  ///< none: cannot be compared with any other
+    };
+    /// Equal nodes are one class; a fleet has many nodes and few classes.
+    struct Class {
+        std::uint32_t number = 0;  ///< as rows have it
+        std::string cells;         ///< one for each of `classes`, in order
     };
     std::vector<Row> rows;
-    std::uint32_t classes = 0;
+    std::vector<Class> classes;           ///< those of `rows`, sorted by number
     std::string map;                      ///< cpu_map in use; empty: none, or not told
     std::vector<DocumentState> left_out;  ///< files that could not be used
 };
-
-/// Characters of a matrix row.
-namespace matrix_cell {
-inline constexpr char itself = '.';
-inline constexpr char can = 'y';
-inline constexpr char cannot = 'n';
-inline constexpr char gap = '!';  ///< the gate passes and the truth says no
-inline constexpr char unknown = '?';
-}  // namespace matrix_cell
 
 /// One line of `nodes`.
 struct NodeLine {
@@ -105,6 +102,7 @@ struct GuestLine {
     std::string found_by;  ///< event or resync
     std::uint64_t memory_kib = 0;
     migration::GuestCpu cpu;
+    std::string cpu_error;  ///< why `cpu` says nothing; empty: it does, or has not been read yet
 };
 
 struct GuestsAnswer {
@@ -143,10 +141,11 @@ inline constexpr int unknown = 3;
 /// "pass", "fail", "unknown": how the stock gate's verdict is written.
 [[nodiscard]] std::string_view gate_text(migration::Verdict gate) noexcept;
 
+/// "yes", "no", "unknown"; "absent" where the document does not say.
+[[nodiscard]] std::string_view usable_text(const std::optional<migration::Usable>& usable) noexcept;
+
 /// The answer for a document that could not be used.
 [[nodiscard]] migration::Comparison unusable_document(const std::string& path,
                                                       const std::string& why);
-
-[[nodiscard]] char cell_of(migration::Verdict gate, migration::Verdict truth) noexcept;
 
 }  // namespace scout::cli

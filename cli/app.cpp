@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/version.h"
+#include "cli/command_line.h"
 #include "cli/request.h"
 #include "cli/text.h"
 
@@ -62,7 +63,8 @@ struct Command {
 
 CLI::App& add_command(CLI::App& app, Request& request, const Command& command) {
     auto* sub = app.add_subcommand(command.name, command.text);
-    sub->footer(std::string("Examples:\n") + command.examples + "\n" + exit_codes);
+    sub->footer(std::string("Examples:\n") + command.examples +
+                "\nOptions of every command, as -o json: 'scoutctl --help'.\n\n" + exit_codes);
     sub->callback([&request, handler = command.handler] { request.handler = handler; });
     return *sub;
 }
@@ -84,16 +86,16 @@ void add_fleet_commands(CLI::App& app, Request& request) {
 }
 
 void add_question_commands(CLI::App& app, Request& request) {
-    auto& where = add_command(
-        app, request,
-        {"where",
-         "say where a guest can go. SUBJECT: a guest's name or UUID, guest/NAME@NODE, "
-         "host-model@NODE (a host-model guest that would start there), file:PATH or a path "
-         "(live domain XML or a host's document)",
-         run_where,
-         "  scoutctl where vm-7\n  scoutctl where host-model@n1\n"
-         "  scoutctl where vm-7.xml --on hosts/\n"});
-    where.add_option("SUBJECT", request.subject, "what is to go")->required();
+    auto& where = add_command(app, request,
+                              {"where", "say where a guest can go", run_where,
+                               "  scoutctl where vm-7\n  scoutctl where host-model@n1\n"
+                               "  scoutctl where vm-7.xml --on hosts/\n"});
+    where
+        .add_option("SUBJECT", request.subject,
+                    "a guest's name or UUID, guest/NAME@NODE, host-model@NODE (a host-model guest "
+                    "that would start there), file:PATH or a path (live domain XML or a host's "
+                    "document)")
+        ->required();
     where.add_option("--on", request.on, "ask these hosts' documents instead of the aggregator")
         ->type_name("FILE|DIR");
     auto& why_not = add_command(app, request,
@@ -130,14 +132,18 @@ void add_host_commands(CLI::App& app, Request& request) {
 void add_document_commands(CLI::App& app, Request& request) {
     auto& compare = add_command(
         app, request,
-        {"compare",
-         "compare two documents: can a guest of A run on B? Documents: domain capabilities, a "
-         "host-model <cpu>, a labeller folder, and for A a live domain XML",
-         run_compare,
+        {"compare", "compare two documents: can a guest of A run on B?", run_compare,
          "  scoutctl compare n1.xml n2.xml\n  scoutctl compare vm-7.xml n2.xml -o json\n"
          "  scoutctl compare --all hosts/\n"});
-    compare.add_option("A", request.subject, "document of the guest's side")->type_name("FILE|DIR");
-    compare.add_option("B", request.target, "document of the target")->type_name("FILE|DIR");
+    compare
+        .add_option("A", request.subject,
+                    "document of the guest's side: domain capabilities, a host-model <cpu>, "
+                    "a labeller folder, or a live domain XML")
+        ->type_name("FILE|DIR");
+    compare
+        .add_option("B", request.target,
+                    "document of the target, the same kinds but no live domain")
+        ->type_name("FILE|DIR");
     compare.add_option("--all", request.all, "every pair of the documents in this folder")
         ->type_name("DIR");
     auto& profile =
@@ -148,13 +154,21 @@ void add_document_commands(CLI::App& app, Request& request) {
     profile.add_option("DOCUMENT", request.subject, "document or labeller folder")
         ->required()
         ->type_name("FILE|DIR");
-    auto& labels =
-        add_command(app, request,
-                    {"labels", "show the node labels that KubeVirt would write for a host",
-                     run_labels, "  scoutctl labels host.xml\n"});
+    auto& labels = add_command(
+        app, request,
+        {"labels", "show the node labels that KubeVirt would write for a host", run_labels,
+         "  scoutctl labels host.xml\n"
+         "  scoutctl labels host.xml --obsolete-cpu-models Conroe,Penryn\n"});
     labels.add_option("DOCUMENT", request.subject, "document or labeller folder")
         ->required()
         ->type_name("FILE|DIR");
+    labels
+        .add_option("--obsolete-cpu-models", request.obsolete_models,
+                    "keys of the KubeVirt CR's obsoleteCPUModels, with commas (default: KubeVirt's "
+                    "built-in list, which makes no host-model obsolete)")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->type_name("NAMES");
     auto& completion =
         add_command(app, request,
                     {"completion", "write a completion script for a shell", run_completion,
@@ -172,12 +186,17 @@ int end_of_parsing(const CLI::App& app, const CLI::ParseError& error,
         const auto* help = dynamic_cast<const CLI::CallForHelp*>(&error);
         const auto chosen = app.get_subcommands();
         const auto& asked = chosen.empty() ? app : *chosen.front();
-        const auto text = help != nullptr ? asked.help() : std::string(error.what()) + "\n";
-        return surroundings.write(text) ? exit_code::can : exit_code::error;
+        const auto text = help != nullptr ? asked.help(&asked == &app ? "" : app.get_name())
+                                          : std::string(error.what()) + "\n";
+        if (!surroundings.write(text)) {
+            surroundings.tell(cannot_write);
+            return exit_code::error;
+        }
+        return exit_code::can;
     }
     const auto chosen = app.get_subcommands();
     const auto name = chosen.empty() ? std::string{} : " " + chosen.front()->get_name();
-    surroundings.tell("scoutctl: " + printable(error.what()) + "; see 'scoutctl" + name +
+    surroundings.tell("scoutctl: " + fault_text(app, error) + "; see 'scoutctl" + name +
                       " --help'");
     return exit_code::error;
 }
@@ -194,7 +213,7 @@ Result<std::pair<Settings, Format>> settle(const Request& request) {
         return fail(std::move(format.error()));
     }
     if (settings.deadline) {
-        if (auto deadline = parse_duration(*settings.deadline); !deadline) {
+        if (auto deadline = parse_deadline(*settings.deadline); !deadline) {
             return fail(std::move(deadline.error()));
         }
     }
@@ -221,14 +240,22 @@ std::unique_ptr<CLI::App> make_app(Request& request) {
 int run(int argc, const char* const* argv, Surroundings surroundings) {
     Request request;
     const auto app = make_app(request);
+    auto fault = option_without_value({argv, static_cast<std::size_t>(argc)});
     try {
-        app->parse(argc, argv);
+        if (!fault) {
+            app->parse(argc, argv);
+            fault = empty_value(*app);
+        }
     } catch (const CLI::ParseError& error) {
         return end_of_parsing(*app, error, surroundings);
     }
+    if (fault) {
+        surroundings.tell("scoutctl: " + *fault + "; see 'scoutctl --help'");
+        return exit_code::error;
+    }
     auto settled = settle(request);
     if (!settled) {
-        surroundings.tell("scoutctl: " + printable(settled.error().message));
+        surroundings.tell("scoutctl: " + shown(settled.error().message));
         return exit_code::error;
     }
     Session session(std::move(settled->first), settled->second, std::move(surroundings));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <filesystem>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -17,7 +18,7 @@ int compare_pair(Session& session, const Request& request, const migration::CpuM
     const auto guest = load_side(request.subject, map);
     const auto target = load_host(request.target, map);
     if (guest && target) {
-        const auto answer = compare_sides(*guest, *target, map);
+        const auto answer = compare_by_truth(*guest, *target, map);
         return session.show(answer, exit_code_of(answer.comparison.truth));
     }
     PairAnswer answer{.source = request.subject, .target = request.target, .comparison = {}};
@@ -64,7 +65,7 @@ int write_pairs(Session& session, const AllSides& all, const migration::CpuMap* 
         for (const auto& any : all.sides) {
             const auto* target = std::get_if<HostSide>(&any);
             if (target != nullptr && &source != &any) {
-                lines += stream.pair(compare_sides(side_of(source), *target, map));
+                lines += stream.pair(compare_by_truth(side_of(source), *target, map));
             }
         }
         if (code == exit_code::can) {
@@ -76,8 +77,7 @@ int write_pairs(Session& session, const AllSides& all, const migration::CpuMap* 
 
 int compare_all(Session& session, const std::string& folder, const migration::CpuMap* map) {
     std::error_code ignored;
-    if (std::filesystem::exists(folder, ignored) &&
-        !std::filesystem::is_directory(folder, ignored)) {
+    if (exists(folder) && !std::filesystem::is_directory(folder, ignored)) {
         return session.fail_with(
             {Errc::invalid, "--all: expected a folder, found the file " + folder});
     }
@@ -125,10 +125,15 @@ int run_labels(Session& session, const Request& request) {
     if (!host) {
         return session.fail_with(host.error());
     }
-    const auto& node = host->host.documents;
+    std::set<std::string, std::less<>> obsolete(request.obsolete_models.begin(),
+                                                request.obsolete_models.end());
+    const migration::LabelOptions options{.obsolete_models =
+                                              obsolete.empty() ? nullptr : &obsolete};
+    const auto& [profile, facts] = host->host.documents;
     return session.show(
         LabelsAnswer{.document = request.subject,
-                     .labels = migration::labeller_labels(node.profile, node.facts, *map)});
+                     .labels = migration::labeller_labels(profile, facts, *map, options),
+                     .left_out = migration::labels_not_derivable(profile, facts, *map)});
 }
 
 }  // namespace scout::cli

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <filesystem>
 #include <string>
-#include <system_error>
 #include <utility>
 
+#include "base/node_name.h"
 #include "cli/offline.h"
 #include "cli/progress.h"
 #include "cli/request.h"
@@ -14,11 +13,6 @@
 /// Commands that ask the aggregator, or the same question of documents.
 namespace scout::cli {
 namespace {
-
-bool exists(const std::string& path) {
-    std::error_code ignored;
-    return std::filesystem::exists(path, ignored);
-}
 
 /// Asks the aggregator one question and shows the answer.
 template <class Ask>
@@ -32,6 +26,15 @@ int ask(Session& session, Ask question) {
         return question(**fleet);
     }();
     return answer ? session.show(*answer) : session.fail_with(answer.error());
+}
+
+/// The same about one node, by name.
+template <class Ask>
+int ask_about(Session& session, std::string_view what, const std::string& node, Ask question) {
+    if (const auto checked = check_node_name(what, node); !checked) {
+        return session.fail_with(checked.error());
+    }
+    return ask(session, question);
 }
 
 /// Hosts of files and folders; the map that judges them.
@@ -99,10 +102,16 @@ int run_nodes(Session& session, const Request& /*request*/) {
 }
 
 int run_node(Session& session, const Request& request) {
-    return ask(session, [&request](Fleet& fleet) { return fleet.node(request.subject); });
+    return ask_about(session, "node", request.subject,
+                     [&request](Fleet& fleet) { return fleet.node(request.subject); });
 }
 
 int run_guests(Session& session, const Request& request) {
+    if (!request.node.empty()) {
+        if (const auto checked = check_node_name("--node", request.node); !checked) {
+            return session.fail_with(checked.error());
+        }
+    }
     if (request.watch) {
         return watch_guests(session, request.node);
     }
@@ -124,8 +133,9 @@ int run_baseline(Session& session, const Request& request) {
     const auto& items = request.items;
     const auto there = std::count_if(items.begin(), items.end(), exists);
     if (there == 0 || items.empty()) {
-        const auto path = std::find_if(items.begin(), items.end(),
-                                       [](const std::string& item) { return !is_node_name(item); });
+        const auto path = std::find_if(items.begin(), items.end(), [](const std::string& item) {
+            return names_a_file(item) || !is_node_name(item);
+        });
         if (path != items.end()) {
             return session.fail_with(
                 {Errc::not_found, *path + ": no such file or folder, and no name of a node"});
@@ -152,7 +162,8 @@ int run_upgrade_impact(Session& session, const Request& request) {
     if (documents) {
         return impact_of_documents(session, request);
     }
-    return ask(session, [&request](Fleet& fleet) { return fleet.upgrade_impact(request.subject); });
+    return ask_about(session, "upgrade-impact", request.subject,
+                     [&request](Fleet& fleet) { return fleet.upgrade_impact(request.subject); });
 }
 
 }  // namespace scout::cli

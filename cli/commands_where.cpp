@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <filesystem>
 #include <string>
-#include <system_error>
 #include <utility>
 
 #include "cli/offline.h"
@@ -16,11 +14,6 @@
 namespace scout::cli {
 namespace {
 
-bool exists(const std::string& path) {
-    std::error_code ignored;
-    return std::filesystem::exists(path, ignored);
-}
-
 /// The forms with a prefix mean what they say; anything else that is there as a file is that file.
 Result<Subject> resolve(const std::string& text) {
     const bool prefixed =
@@ -29,7 +22,7 @@ Result<Subject> resolve(const std::string& text) {
         if (exists(text)) {
             return Subject{.kind = SubjectKind::file, .name = text, .node = {}};
         }
-        if (text.find('/') != std::string::npos) {
+        if (names_a_file(text)) {
             return fail(Errc::not_found, text + ": no such file");
         }
     }
@@ -118,7 +111,7 @@ int run_where(Session& session, const Request& request) {
     if (subject->kind != SubjectKind::file) {
         return session.fail_with(
             {Errc::invalid, "where --on: expected a document as the subject, found '" +
-                                printable(request.subject) + "', which is no file"});
+                                shown(request.subject) + "', which is no file"});
     }
     return where_on_documents(session, request, subject->name);
 }
@@ -128,13 +121,20 @@ int run_why_not(Session& session, const Request& request) {
     if (!subject) {
         return session.fail_with(subject.error());
     }
-    if (subject->kind == SubjectKind::file && exists(request.target)) {
+    const bool there = exists(request.target);
+    if (there && subject->kind == SubjectKind::file) {
         return why_not_document(session, request, subject->name);
     }
-    if (!is_node_name(request.target)) {
-        return session.fail_with(
-            {Errc::invalid, "why-not: expected a node or a host's document as the target, found '" +
-                                printable(request.target) + "'"});
+    if (names_a_file(request.target)) {
+        return session.fail_with(there ? Error{Errc::invalid,
+                                               "why-not: expected a document as the subject of the "
+                                               "document " +
+                                                   request.target + ", found '" + request.subject +
+                                                   "', which is no file"}
+                                       : Error{Errc::not_found, request.target + ": no such file"});
+    }
+    if (const auto target = check_node_name("why-not TARGET", request.target); !target) {
+        return session.fail_with(target.error());
     }
     return ask_fleet(session, request, *subject);
 }

@@ -276,8 +276,8 @@ Result<std::string> completion_script(const CLI::App& app, std::string_view shel
     if (shell == "fish") {
         return fish_script(grammar_of(app));
     }
-    return fail(Errc::invalid, "completion: expected bash, zsh or fish; found '" +
-                                   printable(shell.substr(0, 64)) + "'");
+    return fail(Errc::invalid,
+                "completion: expected bash, zsh or fish; found '" + shown(shell) + "'");
 }
 
 int run_completion(Session& session, const Request& request) {

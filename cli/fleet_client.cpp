@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include <grpc/support/time.h>
@@ -42,6 +44,24 @@ std::string_view event_text(v1::FleetEvent::Kind kind) {
         default:
             return {};
     }
+}
+
+/// What is wrong with the path of a unix socket, better said than gRPC does; else empty.
+std::string socket_fault(std::string_view address) {
+    constexpr std::string_view prefix = "unix:";
+    if (!address.starts_with(prefix)) {
+        return {};
+    }
+    std::error_code ignored;
+    const auto status = std::filesystem::status(address.substr(prefix.size()), ignored);
+    if (status.type() == std::filesystem::file_type::not_found) {
+        return "no such socket";
+    }
+    if (status.type() != std::filesystem::file_type::socket &&
+        status.type() != std::filesystem::file_type::none) {
+        return "expected a socket, found something else";
+    }
+    return {};
 }
 
 class FleetClient final : public Fleet {
@@ -132,6 +152,14 @@ private:
     [[nodiscard]] Error explain_failure(const grpc::Status& status) const {
         auto error = wire::from_grpc(status, "aggregator " + address_);
         if (error.code == Errc::unavailable) {
+            if (const auto fault = socket_fault(address_); !fault.empty()) {
+                error.message = "aggregator " + address_ + ": " + fault;
+            }
+            constexpr std::string_view bookkeeping =
+                "failed to connect to all addresses; last error: UNKNOWN: ";
+            if (const auto at = error.message.find(bookkeeping); at != std::string::npos) {
+                error.message.erase(at, bookkeeping.size());
+            }
             error.message +=
                 "; is it running there? --aggregator names another, and 'scoutctl --help' lists "
                 "what works on files alone";
@@ -193,7 +221,7 @@ Result<std::unique_ptr<Fleet>> open_fleet(const Settings& settings) {
     }
     auto deadline = default_deadline;
     if (settings.deadline) {
-        auto parsed = parse_duration(*settings.deadline);
+        auto parsed = parse_deadline(*settings.deadline);
         if (!parsed) {
             return fail(std::move(parsed.error()));
         }

@@ -78,6 +78,19 @@ Result<ProfileAnswer> profile_of(const v1::NodeResponse& response) {
     return answer;
 }
 
+/// Equal CPUs of guests are told once.
+Result<std::vector<migration::GuestCpu>> cpus_of(const v1::GuestsResponse& response) {
+    std::vector<migration::GuestCpu> cpus;
+    for (const auto& message : response.cpus()) {
+        auto cpu = wire::from_wire(message);
+        if (!cpu) {
+            return fail(std::move(cpu.error()));
+        }
+        cpus.push_back(std::move(*cpu));
+    }
+    return cpus;
+}
+
 template <class Messages>
 Status add_guests(const std::string& node, const Messages& messages,
                   std::vector<GuestLine>& guests) {
@@ -91,15 +104,15 @@ Status add_guests(const std::string& node, const Messages& messages,
     return {};
 }
 
-/// Every row has one cell for each row, or the table means nothing.
-Status check_cells(const v1::MatrixResponse& response) {
-    const auto rows = static_cast<std::size_t>(response.rows_size());
-    for (const auto& row : response.rows()) {
-        if (row.cells().size() != rows) {
-            return fail(Errc::invalid, "matrix: expected " + std::to_string(rows) +
-                                           " cells for node " + row.node() + ", found " +
-                                           std::to_string(row.cells().size()));
-        }
+/// Cells of a class: one for each class, or the table means nothing.
+Status check_cells(const v1::MatrixResponse::ClassRow& row, std::size_t classes) {
+    if (row.cells().size() != classes ||
+        row.cells().find_first_not_of("yn!?") != std::string::npos) {
+        return fail(Errc::invalid, "matrix: expected " + std::to_string(classes) +
+                                       " cells of 'y', 'n', '!' and '?' for class " +
+                                       std::to_string(row.class_()) + ", found " +
+                                       std::to_string(row.cells().size()) +
+                                       "; have scoutctl and the aggregator the same version?");
     }
     return {};
 }
@@ -135,6 +148,7 @@ Result<GuestLine> from_message(const std::string& node, const v1::Guest& guest) 
     if (auto status = checks.status(); !status) {
         return fail(std::move(status.error()));
     }
+    line.cpu_error = wire::cut(guest.cpu_error(), wire::text_limit);
     if (guest.has_cpu()) {
         auto cpu = wire::from_wire(guest.cpu());
         if (!cpu) {
@@ -186,10 +200,20 @@ Result<NodeDetail> from_response(const v1::NodeResponse& response) {
 
 Result<GuestsAnswer> from_response(const v1::GuestsResponse& response) {
     GuestsAnswer answer;
+    const auto cpus = cpus_of(response);
+    if (!cpus) {
+        return fail(cpus.error());
+    }
     for (const auto& entry : response.guests()) {
         auto guest = from_message(entry.node(), entry.guest());
         if (!guest) {
             return fail(std::move(guest.error()));
+        }
+        if (entry.has_cpu()) {
+            if (entry.cpu() >= cpus->size()) {
+                return fail(Errc::invalid, "guest " + guest->name + ": its CPU is not listed");
+            }
+            guest->cpu = (*cpus)[entry.cpu()];
         }
         answer.guests.push_back(std::move(*guest));
     }
@@ -200,17 +224,21 @@ Result<GuestsAnswer> from_response(const v1::GuestsResponse& response) {
 }
 
 Result<MatrixAnswer> from_response(const v1::MatrixResponse& response) {
-    if (auto checked = check_cells(response); !checked) {
-        return fail(std::move(checked.error()));
-    }
     MatrixAnswer answer;
-    answer.classes = response.classes();
+    const auto classes = static_cast<std::size_t>(response.class_rows_size());
+    for (const auto& row : response.class_rows()) {
+        if (auto checked = check_cells(row, classes); !checked) {
+            return fail(std::move(checked.error()));
+        }
+        answer.classes.push_back({.number = row.class_(), .cells = row.cells()});
+    }
     for (const auto& row : response.rows()) {
         answer.rows.push_back({.node = wire::cut(row.node()),
                                .level = row.level(),
                                .destinations = row.destinations(),
-                               .node_class = row.class_(),
-                               .cells = row.cells()});
+                               .node_class = row.has_class_()
+                                                 ? std::optional<std::uint32_t>(row.class_())
+                                                 : std::nullopt});
     }
     return answer;
 }

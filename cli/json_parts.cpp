@@ -61,7 +61,7 @@ json::array json_reasons(const std::vector<migration::Reason>& reasons) {
         json::object object;
         object["code"] = json_text(to_string(reason.code));
         object["layer"] = json_text(to_string(reason.layer));
-        object["text"] = json_text(reason.text);
+        object["text"] = json_text(shortened(reason.text));
         object["keys"] = json_list(reason.keys);
         list.push_back(std::move(object));
     }

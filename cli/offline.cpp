@@ -6,37 +6,13 @@
 #include <system_error>
 #include <utility>
 
-#include "base/files.h"
+#include "documents/folder.h"
 #include "migration/cpu_truth.h"
 
 namespace scout::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr const char* labeller_file = "virsh_domcapabilities.xml";
-
-bool is_labeller_folder(const fs::path& path) {
-    std::error_code ignored;
-    return fs::is_regular_file(path / labeller_file, ignored);
-}
-
-/// A bare `<cpu>` does not name its architecture; the maps that we read are x86 only, so that a
-/// model which is there tells it.
-std::string kubernetes_arch(const migration::Profile& profile, const migration::CpuMap* map) {
-    const bool in_map =
-        map != nullptr && profile.host_model && map->find(profile.host_model->name) != nullptr;
-    return migration::go_arch(profile.arch.empty() && in_map ? "x86_64" : profile.arch);
-}
-
-migration::Labels node_labels(const documents::NodeDocuments& node, const migration::CpuMap* map) {
-    auto labels = migration::labeller_labels(node.profile, node.facts, map);
-    labels.insert_or_assign(std::string(migration::label::schedulable), "true");
-    if (auto arch = kubernetes_arch(node.profile, map); !arch.empty()) {
-        labels.insert_or_assign(std::string(migration::label::arch), std::move(arch));
-    }
-    return labels;
-}
 
 /// Domain capabilities alone list no machine types: then nothing can be said of their labels.
 migration::StockGuest asked_of(const migration::StockGuest& guest, const Host& target) {
@@ -49,7 +25,7 @@ migration::StockGuest asked_of(const migration::StockGuest& guest, const Host& t
 
 HostSide host_side(const std::string& path, documents::NodeDocuments node,
                    const migration::CpuMap* map) {
-    auto labels = node_labels(node, map);
+    auto labels = migration::standalone_labels(node.profile, node.facts, map);
     Side side{.path = path,
               .guest = migration::host_model_guest(node.profile),
               .stock = migration::stock_host_model_guest(migration::stock_node(labels), {}),
@@ -68,27 +44,12 @@ Side guest_side(const std::string& path, documents::LiveDomain domain) {
             .host_model = false};
 }
 
-/// Files and labeller folders directly in the folder.
-Result<std::vector<std::string>> list_documents(const fs::path& folder) {
-    auto found = list_files(folder);
-    if (!found) {
-        return fail(std::move(found.error()));
-    }
-    std::error_code error;
-    for (auto entry = fs::directory_iterator(folder, error);
-         !error && entry != fs::directory_iterator{}; entry.increment(error)) {
-        if (is_labeller_folder(entry->path())) {
-            found->push_back(entry->path());
-        }
-    }
-    if (error) {
-        return fail(Errc::unavailable, folder.string() + ": " + error.message());
-    }
-    std::sort(found->begin(), found->end());
-    return std::vector<std::string>(found->begin(), found->end());
-}
-
 }  // namespace
+
+bool exists(const std::string& path) {
+    std::error_code ignored;
+    return fs::exists(path, ignored);
+}
 
 const Side& side_of(const AnySide& any) noexcept {
     const auto* host = std::get_if<HostSide>(&any);
@@ -98,6 +59,12 @@ const Side& side_of(const AnySide& any) noexcept {
 Result<AnySide> load_any(const std::string& path, const migration::CpuMap* map) {
     std::error_code ignored;
     if (fs::is_directory(path, ignored)) {
+        if (!documents::is_labeller_folder(path)) {
+            return fail(Errc::invalid, path +
+                                           ": expected a document or KubeVirt's labeller folder, "
+                                           "found a folder without "
+                                           "virsh_domcapabilities.xml; name a file in it");
+        }
         auto node = documents::read_labeller_folder(path);
         if (!node) {
             return fail(std::move(node.error()));
@@ -146,16 +113,19 @@ Result<std::vector<std::string>> expand_documents(const std::vector<std::string>
             return fail(Errc::not_found,
                         path + ": " + (error ? error.message() : "no such file or folder"));
         }
-        if (!fs::is_directory(path, error) || is_labeller_folder(path)) {
+        if (!fs::is_directory(path, error) || documents::is_labeller_folder(path)) {
             documents.push_back(path);
             continue;
         }
-        auto listed = list_documents(path);
+        auto listed = documents::list_documents(path);
         if (!listed) {
             return fail(std::move(listed.error()));
         }
         if (listed->empty()) {
-            return fail(Errc::invalid, path + ": expected documents, found an empty folder");
+            return fail(Errc::invalid, path +
+                                           ": expected files or labeller folders, found none in "
+                                           "this folder (others below it "
+                                           "are not searched)");
         }
         std::move(listed->begin(), listed->end(), std::back_inserter(documents));
     }
@@ -187,6 +157,16 @@ PairAnswer compare_sides(const Side& guest, const HostSide& target, const migrat
             .comparison = migration::compare(guest.guest, asked, target.host.view(), map)};
 }
 
+PairAnswer compare_by_truth(const Side& guest, const HostSide& target,
+                            const migration::CpuMap* map) {
+    auto answer = compare_sides(guest, target, map);
+    auto& reasons = answer.comparison.reasons;
+    std::stable_partition(reasons.begin(), reasons.end(), [](const migration::Reason& reason) {
+        return reason.layer == migration::Layer::truth;
+    });
+    return answer;
+}
+
 migration::Placement place(const std::string& subject, const Side& guest, const Hosts& hosts,
                            const migration::CpuMap* map) {
     migration::Placement placement{
@@ -214,7 +194,11 @@ Result<migration::Baseline> make_baseline(const Hosts& hosts, const migration::C
         for (const auto& document : hosts.unusable) {
             all += (all.empty() ? "" : "; ") + document.reason;
         }
-        return fail(Errc::invalid, "a baseline needs every document: " + all);
+        return fail(
+            Errc::invalid,
+            "a baseline needs every document, for it must hold on each host; mend these or leave "
+            "them out: " +
+                all);
     }
     std::vector<migration::NamedProfile> profiles;
     profiles.reserve(hosts.usable.size());

@@ -47,6 +47,9 @@ using AnySide = std::variant<Side, HostSide>;
 
 [[nodiscard]] const Side& side_of(const AnySide& any) noexcept;
 
+/// True for a path at which something is, whatever it is.
+[[nodiscard]] bool exists(const std::string& path);
+
 /// Domain capabilities, a bare `<cpu>`, a live domain XML or a labeller folder. Errors as of
 /// documents::read_document().
 [[nodiscard]] Result<AnySide> load_any(const std::string& path, const migration::CpuMap* map);
@@ -72,6 +75,11 @@ struct Hosts {
 
 [[nodiscard]] PairAnswer compare_sides(const Side& guest, const HostSide& target,
                                        const migration::CpuMap* map);
+
+/// The same for `compare`, whose verdict is the truth: reasons of the truth layer come first there,
+/// also where the gate alone says no.
+[[nodiscard]] PairAnswer compare_by_truth(const Side& guest, const HostSide& target,
+                                          const migration::CpuMap* map);
 
 /// `subject` is how the caller calls the guest. The guest's own document is left out of the nodes;
 /// documents that cannot be used are unknown with the reason.

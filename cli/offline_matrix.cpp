@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <map>
 #include <vector>
 
 #include "cli/offline.h"
 #include "migration/matrix.h"
+#include "migration/matrix_cell.h"
 
 namespace scout::cli {
 namespace {
@@ -25,15 +25,22 @@ std::map<std::string, std::uint32_t> count_hosts(const std::vector<HostSide>& ho
     return counted;
 }
 
-std::string cells_of(const Matrix& matrix, const std::vector<Matrix::NodeId>& ids,
-                     Matrix::NodeId from) {
-    std::string cells;
-    cells.reserve(ids.size());
-    for (const auto to : ids) {
-        const auto cell = matrix.cell(from, to);
-        cells += from == to ? matrix_cell::itself : cell_of(cell.gate, cell.truth);
+/// One node of each class stands for all of them.
+std::vector<MatrixAnswer::Class> classes_of(const Matrix& matrix,
+                                            const std::vector<Matrix::NodeId>& ids) {
+    std::map<std::uint32_t, Matrix::NodeId> nodes;
+    for (const auto id : ids) {
+        nodes.emplace(matrix.class_of(id), id);
     }
-    return cells;
+    std::vector<MatrixAnswer::Class> classes;
+    for (const auto& [number, from] : nodes) {
+        auto& row = classes.emplace_back(MatrixAnswer::Class{.number = number, .cells = {}});
+        for (const auto& [ignored, to] : nodes) {
+            const auto cell = matrix.cell(from, to);
+            row.cells += migration::matrix_cell::of(cell.gate, cell.truth);
+        }
+    }
+    return classes;
 }
 
 }  // namespace
@@ -57,10 +64,9 @@ MatrixAnswer make_matrix(const Hosts& hosts, const migration::CpuMap* map) {
             {.node = host.side.path,
              .level = migration::migratability_level(destinations, counted.at(arch)),
              .destinations = destinations,
-             .node_class = matrix.class_of(ids[row]),
-             .cells = cells_of(matrix, ids, ids[row])});
+             .node_class = matrix.class_of(ids[row])});
     }
-    answer.classes = static_cast<std::uint32_t>(matrix.classes());
+    answer.classes = classes_of(matrix, ids);
     answer.map = map == nullptr ? std::string{} : map->name();
     answer.left_out = hosts.unusable;
     return answer;

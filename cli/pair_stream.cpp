@@ -8,21 +8,12 @@
 #include "cli/json_text.h"
 #include "cli/render_json.h"
 #include "cli/render_table.h"
-#include "cli/text.h"
+#include "cli/table_parts.h"
 
 namespace scout::cli {
 namespace {
 
 namespace json = boost::json;
-
-json::array json_documents(const std::vector<DocumentState>& documents) {
-    json::array list;
-    list.reserve(documents.size());
-    for (const auto& document : documents) {
-        list.push_back(to_json(document));
-    }
-    return list;
-}
 
 /// One document a line: the whole stays readable with thousands of pairs.
 std::string json_head(const std::vector<DocumentState>& documents) {
@@ -43,17 +34,6 @@ std::string yaml_head(const std::vector<DocumentState>& documents) {
     return to_yaml_text(object) + "pairs:";
 }
 
-std::string table_head(const std::vector<DocumentState>& documents) {
-    std::string out;
-    for (const auto& document : documents) {
-        if (!document.usable) {
-            out += "left out: " + printable(document.document) + ": " + printable(document.reason) +
-                   "\n";
-        }
-    }
-    return out;
-}
-
 }  // namespace
 
 PairStream::PairStream(Format format, TableStyle style) : format_(format), style_(style) {}
@@ -68,7 +48,7 @@ std::string PairStream::head(const std::vector<DocumentState>& documents) const 
         case Format::wide:
             break;
     }
-    return table_head(documents);
+    return left_out_lines(documents) + pair_header(style_) + "\n";
 }
 
 std::string PairStream::pair(const PairAnswer& answer) {

@@ -6,24 +6,13 @@
 #include <utility>
 
 #include "cli/json_parts.h"
+#include "cli/matrix_rows.h"
 #include "cli/text.h"
 
 namespace scout::cli {
 namespace {
 
 namespace json = boost::json;
-
-std::string_view usable_text(migration::Usable usable) {
-    switch (usable) {
-        case migration::Usable::no:
-            return "no";
-        case migration::Usable::yes:
-            return "yes";
-        case migration::Usable::unknown:
-            return "unknown";
-    }
-    return "unknown";
-}
 
 json::value json_max_phys_addr(const std::optional<migration::MaxPhysAddr>& address) {
     if (!address) {
@@ -57,7 +46,7 @@ json::array json_models(const std::vector<migration::NamedModel>& models) {
     for (const auto& model : models) {
         json::object object;
         object["name"] = json_text(model.name);
-        object["usable"] = model.usable ? json_text(usable_text(*model.usable)) : nullptr;
+        object["usable"] = model.usable ? json_text(usable_text(model.usable)) : nullptr;
         object["blockers"] = json_list(model.blockers);
         list.push_back(std::move(object));
     }
@@ -91,12 +80,35 @@ json::object& add_profile(json::object& object, const ProfileAnswer& answer) {
     object["supportedFrom"] = json_text(origin_text(answer.supported.origin));
     object["machines"] = json_list(profile.machines);
     object["comparable"] = answer.not_comparable.empty();
-    object["reason"] = json_text_or_null(answer.not_comparable);
+    object["reason"] = json_text_or_null(shortened(answer.not_comparable));
     object["map"] = json_text_or_null(answer.supported.map);
     return object;
 }
 
+json::array json_class_rows(const MatrixAnswer& answer, const MatrixRows& spread) {
+    const auto members = spread.members();
+    json::array list;
+    list.reserve(answer.classes.size());
+    for (const auto& each : answer.classes) {
+        json::object line;
+        line["class"] = each.number;
+        line["nodes"] = members[list.size()].size();
+        line["cells"] = json_text(each.cells);
+        list.push_back(std::move(line));
+    }
+    return list;
+}
+
 }  // namespace
+
+json::array json_documents(const std::vector<DocumentState>& documents) {
+    json::array list;
+    list.reserve(documents.size());
+    for (const auto& document : documents) {
+        list.push_back(to_json(document));
+    }
+    return list;
+}
 
 json::value to_json(const PairAnswer& answer) {
     const auto& comparison = answer.comparison;
@@ -108,6 +120,7 @@ json::value to_json(const PairAnswer& answer) {
     object["missing"] = json_list(comparison.missing);
     object["reasons"] = json_reasons(comparison.reasons);
     object["map"] = json_text_or_null(comparison.map);
+    object["assumed"] = comparison.assumed;
     return object;
 }
 
@@ -115,7 +128,7 @@ json::value to_json(const DocumentState& document) {
     json::object object;
     object["document"] = json_text(document.document);
     object["usable"] = document.usable;
-    object["reason"] = json_text_or_null(document.reason);
+    object["reason"] = json_text_or_null(shortened(document.reason));
     return object;
 }
 
@@ -128,13 +141,16 @@ json::value to_json(const LabelsAnswer& answer) {
     auto object = json_answer();
     object["document"] = json_text(answer.document);
     object["labels"] = json_labels(answer.labels);
+    object["leftOut"] = json_list(answer.left_out);
     return object;
 }
 
 json::value to_json(const MatrixAnswer& answer) {
+    const MatrixRows spread(answer);
+    const bool with_cells = answer.rows.size() <= most_cell_nodes;
     auto object = json_answer();
     object["map"] = json_text_or_null(answer.map);
-    object["classes"] = answer.classes;
+    object["classes"] = answer.classes.size();
     json::array rows;
     rows.reserve(answer.rows.size());
     for (const auto& row : answer.rows) {
@@ -142,16 +158,13 @@ json::value to_json(const MatrixAnswer& answer) {
         line["node"] = json_text(row.node);
         line["level"] = row.level;
         line["destinations"] = row.destinations;
-        line["class"] = row.node_class;
-        line["cells"] = json_text(row.cells);
+        line["class"] = row.node_class ? json::value(*row.node_class) : json::value(nullptr);
+        line["cells"] = with_cells ? json_text(spread.cells(rows.size())) : nullptr;
         rows.push_back(std::move(line));
     }
     object["rows"] = std::move(rows);
-    json::array left_out;
-    for (const auto& document : answer.left_out) {
-        left_out.push_back(to_json(document));
-    }
-    object["leftOut"] = std::move(left_out);
+    object["classRows"] = json_class_rows(answer, spread);
+    object["leftOut"] = json_documents(answer.left_out);
     return object;
 }
 
@@ -170,6 +183,8 @@ json::value to_json(const migration::Placement& answer) {
         line["truth"] = json_text(to_string(comparison.truth));
         line["gap"] = comparison.gap();
         line["reasons"] = json_reasons(comparison.reasons);
+        line["map"] = json_text_or_null(comparison.map);
+        line["assumed"] = comparison.assumed;
         nodes.push_back(std::move(line));
     }
     object["nodes"] = std::move(nodes);
@@ -199,22 +214,27 @@ json::value to_json(const migration::Baseline& answer) {
     auto object = json_answer();
     object["model"] = answer.model ? json_text(*answer.model) : nullptr;
     object["vendor"] = json_text_or_null(answer.vendor);
-    object["reason"] = json_text_or_null(answer.reason);
+    object["reason"] = json_text_or_null(shortened(answer.reason));
     object["common"] = json_list(answer.common);
     json::object losses;
+    json::object not_known;
     for (const auto& [host, loss] : answer.losses) {
-        losses.insert_or_assign(valid_utf8(host),
+        const auto name = valid_utf8(host);
+        losses.insert_or_assign(name,
                                 loss.features ? json::value(json_list(*loss.features)) : nullptr);
+        if (!loss.features) {
+            not_known.insert_or_assign(name, json_text(shortened(loss.why)));
+        }
     }
     object["losses"] = std::move(losses);
+    object["lossesNotKnown"] = std::move(not_known);
     object["custom"] = cpu_stanza(answer);
+    object["map"] = json_text_or_null(answer.map);
+    object["assumed"] = answer.assumed;
     return object;
 }
 
 json::value to_json(const migration::UpgradeImpact& answer) {
-    const auto usable = [](const std::optional<migration::Usable>& value) {
-        return json_text(value ? usable_text(*value) : "absent");
-    };
     auto object = json_answer();
     json::object model;
     model["before"] = json_text_or_null(answer.model_before);
@@ -222,13 +242,15 @@ json::value to_json(const migration::UpgradeImpact& answer) {
     model["changed"] = answer.model_changed();
     object["hostModel"] = std::move(model);
     json::object named;
-    named["before"] = usable(answer.named_usable_before);
-    named["after"] = usable(answer.named_usable_after);
+    named["before"] = json_text(usable_text(answer.named_usable_before));
+    named["after"] = json_text(usable_text(answer.named_usable_after));
     object["namedModelUsable"] = std::move(named);
     object["comparable"] = answer.comparable;
     object["missingAfter"] = json_list(answer.missing_after);
     object["missingBefore"] = json_list(answer.missing_before);
-    object["advice"] = json_text(answer.advice);
+    object["advice"] = json_text(shortened(answer.advice));
+    object["map"] = json_text_or_null(answer.map);
+    object["assumed"] = answer.assumed;
     return object;
 }
 

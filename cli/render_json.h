@@ -15,6 +15,7 @@ inline constexpr int schema_version = 1;
 
 [[nodiscard]] boost::json::value to_json(const PairAnswer& answer);
 [[nodiscard]] boost::json::value to_json(const DocumentState& document);
+[[nodiscard]] boost::json::array json_documents(const std::vector<DocumentState>& documents);
 [[nodiscard]] boost::json::value to_json(const ProfileAnswer& answer);
 [[nodiscard]] boost::json::value to_json(const LabelsAnswer& answer);
 [[nodiscard]] boost::json::value to_json(const MatrixAnswer& answer);
@@ -22,7 +23,7 @@ inline constexpr int schema_version = 1;
 [[nodiscard]] boost::json::value to_json(const migration::Baseline& answer);
 [[nodiscard]] boost::json::value to_json(const migration::UpgradeImpact& answer);
 
-/// The custom baseline as a KubeVirt `cpu` stanza; null when there is none.
+/// The custom baseline as a KubeVirt `cpu` stanza; null when there is no model.
 [[nodiscard]] boost::json::value cpu_stanza(const migration::Baseline& baseline);
 
 [[nodiscard]] boost::json::value to_json(const NodesAnswer& answer);

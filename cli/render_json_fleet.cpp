@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "cli/json_parts.h"
 #include "cli/render_json.h"
+#include "cli/text.h"
 
 /// JSON of the answers that only an aggregator can give.
 namespace scout::cli {
@@ -71,6 +72,7 @@ json::array json_guests(const std::vector<GuestLine>& guests) {
         add_guest(object, guest);
         object["memoryKib"] = guest.memory_kib;
         object["cpu"] = json_guest_cpu(guest.cpu);
+        object["cpuError"] = json_text_or_null(shortened(guest.cpu_error));
         list.push_back(std::move(object));
     }
     return list;

@@ -21,21 +21,6 @@ std::string listed(const std::vector<std::string>& names, const TableStyle& styl
     return style.wide ? migration::join(names) : short_list(names, short_features);
 }
 
-std::string usable_word(const std::optional<migration::Usable>& usable) {
-    if (!usable) {
-        return "absent";
-    }
-    switch (*usable) {
-        case migration::Usable::no:
-            return "no";
-        case migration::Usable::yes:
-            return "yes";
-        case migration::Usable::unknown:
-            return "unknown";
-    }
-    return "unknown";
-}
-
 std::string host_model_lines(const migration::Profile& profile, const TableStyle& style) {
     if (!profile.host_model) {
         return field("Host model", "none", style);
@@ -76,6 +61,33 @@ std::string gate_and_truth(const migration::Comparison& comparison, const TableS
            "\n";
 }
 
+constexpr const char* assumption =
+    "known by a bare <cpu>: its own features are taken as what the hypervisor supports";
+
+/// What an answer rests on besides the documents.
+std::string grounds_lines(const std::string& map, bool assumed, const TableStyle& style) {
+    return (map.empty() ? "" : field("CPU map", map, style)) +
+           (assumed ? field("Assumed", assumption, style) : "");
+}
+
+/// The same for all nodes together.
+std::string grounds_lines(const migration::Placement& answer, const TableStyle& style) {
+    std::vector<std::string> maps;
+    std::vector<std::string> assumed;
+    for (const auto& node : answer.nodes) {
+        if (!node.comparison.map.empty()) {
+            maps.push_back(node.comparison.map);
+        }
+        if (node.comparison.assumed) {
+            assumed.push_back(node.node);
+        }
+    }
+    maps = migration::make_feature_set(std::move(maps));
+    return (maps.empty() ? "" : field("CPU map", migration::join(maps), style)) +
+           (assumed.empty() ? ""
+                            : field("Assumed", listed(assumed, style) + ": " + assumption, style));
+}
+
 std::string gap_line(const migration::Comparison& comparison, const TableStyle& style) {
     if (!comparison.gap()) {
         return {};
@@ -86,32 +98,56 @@ std::string gap_line(const migration::Comparison& comparison, const TableStyle& 
            "\n";
 }
 
+/// The stanza to paste, or that there is none although there is a model.
+std::string custom_lines(const migration::Baseline& answer, const TableStyle& style) {
+    if (!answer.model) {
+        return {};
+    }
+    if (!answer.custom_features) {
+        return "\n" + field("Custom",
+                            "not known: the features of some host or of the model are not", style);
+    }
+    boost::json::object stanza;
+    stanza["cpu"] = cpu_stanza(answer);
+    return "\n" +
+           paint(
+               "# spec.template.spec.domain of the VirtualMachine: everything that all of them "
+               "support",
+               Tone::faint, style.colour) +
+           "\n" + to_yaml_text(stanza);
+}
+
 }  // namespace
 
 std::string to_table(const PairAnswer& answer, const TableStyle& style) {
     const auto& comparison = answer.comparison;
-    auto out = printable(answer.source) + " → " + printable(answer.target) + ": " +
+    auto out = shown(answer.source) + " → " + shown(answer.target) + ": " +
                painted(comparison.truth, style) + " (stock gate " +
                paint(gate_text(comparison.gate), tone_of(comparison.gate), style.colour) + ")\n";
     if (!comparison.missing.empty()) {
         out += field("Missing", migration::join(comparison.missing), style);
     }
-    out += reason_lines(comparison.reasons, style) + gap_line(comparison, style);
-    if (!comparison.map.empty()) {
-        out += field("CPU map", comparison.map, style);
-    }
-    return out;
+    return out + reason_lines(comparison.reasons, style) + gap_line(comparison, style) +
+           grounds_lines(comparison.map, comparison.assumed, style);
+}
+
+std::string pair_header(const TableStyle& style) {
+    return paint("VERDICT  GATE     GAP  PAIR, WHY", Tone::strong, style.colour);
 }
 
 std::string pair_line(const PairAnswer& answer, const TableStyle& style) {
     const auto& comparison = answer.comparison;
-    const auto& why = comparison.missing.empty() ? first_reason(comparison)
-                                                 : "missing " + listed(comparison.missing, style);
-    const auto verdict = to_string(comparison.truth);
-    const std::string padding(longest_verdict - verdict.size() + 2, ' ');
-    return painted(comparison.truth, style) + padding + printable(answer.source) + " → " +
-           printable(answer.target) + (why.empty() ? "" : "  " + printable(why)) +
-           (comparison.gap() ? paint("  (stock gate passes)", Tone::bad, style.colour) : "");
+    const auto why = comparison.missing.empty() ? first_reason(comparison)
+                                                : "missing " + listed(comparison.missing, style);
+    const auto column = [](std::string_view word) {
+        return std::string(longest_verdict - word.size() + 2, ' ');
+    };
+    const auto gate = gate_text(comparison.gate);
+    return painted(comparison.truth, style) + column(to_string(comparison.truth)) +
+           paint(gate, tone_of(comparison.gate), style.colour) + column(gate) +
+           (comparison.gap() ? paint("gap", Tone::bad, style.colour) : "   ") + "  " +
+           shown(answer.source) + " → " + shown(answer.target) +
+           (why.empty() ? "" : "  " + shown(why));
 }
 
 std::string to_table(const ProfileAnswer& answer, const TableStyle& style) {
@@ -143,10 +179,14 @@ std::string to_table(const ProfileAnswer& answer, const TableStyle& style) {
                        style);
 }
 
-std::string to_table(const LabelsAnswer& answer, const TableStyle& /*style*/) {
+std::string to_table(const LabelsAnswer& answer, const TableStyle& style) {
     std::string out;
     for (const auto& [key, value] : answer.labels) {
-        out += printable(key) + "=" + printable(value) + "\n";
+        out += shown(key) + "=" + shown(value) + "\n";
+    }
+    if (!answer.left_out.empty()) {
+        const auto line = "# not told by these documents: " + migration::join(answer.left_out);
+        out += paint(shown(line), Tone::faint, style.colour) + "\n";
     }
     return out;
 }
@@ -174,7 +214,8 @@ std::string to_table(const migration::Placement& answer, const TableStyle& style
     if (!answer.source.empty()) {
         out += field("Source", answer.source, style);
     }
-    return out + table.text(style.colour) + "\n" + printable(summary(answer)) + "\n";
+    return out + table.text(style.colour) + "\n" + shown(summary(answer)) + "\n" +
+           grounds_lines(answer, style);
 }
 
 std::string explain(const migration::Placement& answer, const TableStyle& style) {
@@ -182,14 +223,11 @@ std::string explain(const migration::Placement& answer, const TableStyle& style)
     std::string out;
     for (const auto& node : answer.nodes) {
         const auto& comparison = node.comparison;
-        out += printable(answer.subject) +
-               (named_by_source ? "" : " (on " + printable(answer.source) + ")") + " → " +
-               printable(node.node) + ": " + painted(comparison.verdict, style) + "\n" +
-               gate_and_truth(comparison, style) + reason_lines(comparison.reasons, style) +
-               gap_line(comparison, style);
-        if (!comparison.map.empty()) {
-            out += field("  CPU map", comparison.map, style);
-        }
+        out +=
+            shown(answer.subject) + (named_by_source ? "" : " (on " + shown(answer.source) + ")") +
+            " → " + shown(node.node) + ": " + painted(comparison.verdict, style) + "\n" +
+            gate_and_truth(comparison, style) + reason_lines(comparison.reasons, style) +
+            gap_line(comparison, style) + grounds_lines(comparison.map, comparison.assumed, style);
     }
     return out;
 }
@@ -197,40 +235,35 @@ std::string explain(const migration::Placement& answer, const TableStyle& style)
 std::string to_table(const migration::Baseline& answer, const TableStyle& style) {
     auto out = field("Model", answer.model.value_or("none"), style) +
                field("Vendor", answer.vendor, style) + field("Reason", answer.reason, style) +
-               field("Common", listed(answer.common, style), style);
+               field("Common", listed(answer.common, style), style) +
+               grounds_lines(answer.map, answer.assumed, style);
     if (!answer.losses.empty()) {
         Table losses({"HOST", "LOSES", "FEATURES"});
         for (const auto& [host, loss] : answer.losses) {
             losses.add({{.text = host},
-                        {.text = loss.features ? std::to_string(loss.features->size()) : "unknown"},
+                        {.text = loss.features ? std::to_string(loss.features->size()) : "unknown",
+                         .tone = loss.features ? Tone::plain : Tone::doubtful},
                         {.text = loss.features ? listed(*loss.features, style) : loss.why}});
         }
         out += "\n" + losses.text(style.colour);
     }
-    if (answer.custom_features) {
-        boost::json::object stanza;
-        stanza["cpu"] = cpu_stanza(answer);
-        out += "\n" +
-               paint(
-                   "# spec.template.spec.domain of the VirtualMachine: everything that all of "
-                   "them support",
-                   Tone::faint, style.colour) +
-               "\n" + to_yaml_text(stanza);
-    }
-    return out;
+    return out + custom_lines(answer, style);
 }
 
 std::string to_table(const migration::UpgradeImpact& answer, const TableStyle& style) {
+    const auto missing = [&answer](const migration::FeatureSet& features) {
+        return answer.comparable ? migration::join(features) : std::string("not known");
+    };
     const auto model = answer.model_changed() ? answer.model_before + " → " + answer.model_after
                                               : answer.model_after + " (unchanged)";
     return field("Host model", model, style) +
            field("Named model",
-                 "usable before: " + usable_word(answer.named_usable_before) +
-                     ", after: " + usable_word(answer.named_usable_after),
+                 "usable before: " + std::string(usable_text(answer.named_usable_before)) +
+                     ", after: " + std::string(usable_text(answer.named_usable_after)),
                  style) +
-           field("Missing after", migration::join(answer.missing_after), style) +
-           field("Missing before", migration::join(answer.missing_before), style) +
-           field("Advice", answer.advice, style);
+           field("Missing after", missing(answer.missing_after), style) +
+           field("Missing before", missing(answer.missing_before), style) +
+           field("Advice", answer.advice, style) + grounds_lines(answer.map, answer.assumed, style);
 }
 
 }  // namespace scout::cli

@@ -27,7 +27,9 @@ namespace scout::cli {
 /// The full story of one answer of `where`, as `why-not` tells it.
 [[nodiscard]] std::string explain(const migration::Placement& answer, const TableStyle& style);
 
-/// One line of `compare --all`, without its newline.
+/// The header and one line of `compare --all`, without their newlines. Columns have fixed widths,
+/// so that lines can be written before the last pair is known.
+[[nodiscard]] std::string pair_header(const TableStyle& style);
 [[nodiscard]] std::string pair_line(const PairAnswer& answer, const TableStyle& style);
 
 }  // namespace scout::cli

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -21,39 +20,6 @@ Tone tone_of_freshness(const std::string& freshness) {
 
 std::string since_text(std::int64_t unix_ms) {
     return unix_ms <= 0 ? std::string{} : rfc3339(WallTime{std::chrono::milliseconds{unix_ms}});
-}
-
-Tone tone_of_cell(char cell) {
-    switch (cell) {
-        case matrix_cell::can:
-            return Tone::good;
-        case matrix_cell::cannot:
-        case matrix_cell::gap:
-            return Tone::bad;
-        case matrix_cell::unknown:
-            return Tone::doubtful;
-        default:
-            return Tone::faint;
-    }
-}
-
-/// Cells with a space between, each in its colour.
-std::string cells_text(const std::string& cells, bool colour) {
-    std::string out;
-    for (const char cell : cells) {
-        out += out.empty() ? "" : " ";
-        out += paint(printable({&cell, 1}), tone_of_cell(cell), colour);
-    }
-    return out;
-}
-
-std::string left_out_lines(const std::vector<DocumentState>& documents) {
-    std::string out;
-    for (const auto& document : documents) {
-        out +=
-            "left out: " + printable(document.document) + ": " + printable(document.reason) + "\n";
-    }
-    return out;
 }
 
 std::vector<Cell> node_row(const NodeLine& node, bool wide) {
@@ -85,42 +51,15 @@ std::vector<Cell> guest_row(const GuestLine& guest, bool wide) {
                           {.text = guest.found_by}};
     if (wide) {
         row.push_back({.text = std::to_string(guest.memory_kib / 1024)});
-        row.push_back({.text = guest.cpu.model});
+        row.push_back(guest.cpu_error.empty()
+                          ? Cell{.text = guest.cpu.model}
+                          : Cell{.text = "not known: " + guest.cpu_error, .tone = Tone::doubtful});
         row.push_back({.text = guest.cpu.machine});
     }
     return row;
 }
 
 }  // namespace
-
-std::string to_table(const MatrixAnswer& answer, const TableStyle& style) {
-    std::size_t widest = 4;
-    for (const auto& row : answer.rows) {
-        widest = std::max(widest, width(printable(row.node)));
-    }
-    const auto padded = [](std::string text, std::size_t columns) {
-        text.append(columns - std::min(columns, width(text)), ' ');
-        return text;
-    };
-    auto out = paint(padded("#", 5) + padded("NODE", widest + 2) + "LEVEL  TO     CELLS",
-                     Tone::strong, style.colour) +
-               "\n";
-    std::size_t number = 0;
-    for (const auto& row : answer.rows) {
-        out += padded(std::to_string(++number), 5) + padded(printable(row.node), widest + 2) +
-               padded(std::to_string(row.level), 7) + padded(std::to_string(row.destinations), 7) +
-               cells_text(row.cells, style.colour) + "\n";
-    }
-    out +=
-        "\ncolumns are the nodes in the same order: . itself  y can  n cannot  "
-        "! stock gate passes, CPU truth says no  ? cannot be compared\n" +
-        std::to_string(answer.rows.size()) + " nodes in " + std::to_string(answer.classes) +
-        " classes\n";
-    if (!answer.map.empty()) {
-        out += field("CPU map", answer.map, style);
-    }
-    return out + left_out_lines(answer.left_out);
-}
 
 std::string to_table(const NodesAnswer& answer, const TableStyle& style) {
     std::vector<std::string> headers{"NODE",   "STATE",      "AGE",    "ARCH",  "DOMAIN",
@@ -158,7 +97,7 @@ std::string to_table(const NodeDetail& answer, const TableStyle& style) {
            field("Labels", std::to_string(answer.labels.size()), style);
     if (style.wide) {
         for (const auto& [key, value] : answer.labels) {
-            out += "  " + printable(key) + "=" + printable(value) + "\n";
+            out += "  " + shown(key) + "=" + shown(value) + "\n";
         }
     }
     return answer.guests.empty() ? out : out + "\n" + guest_table(answer.guests, style);
@@ -179,17 +118,16 @@ std::string guest_table(const std::vector<GuestLine>& guests, const TableStyle& 
 std::string to_table(const GuestsAnswer& answer, const TableStyle& style) {
     auto out = guest_table(answer.guests, style);
     for (const auto& error : answer.errors) {
-        out += paint("not known: ", Tone::doubtful, style.colour) + printable(error) + "\n";
+        out += paint("not known: ", Tone::doubtful, style.colour) + shown(error) + "\n";
     }
     return out;
 }
 
 std::string to_table(const GuestEvent& event, const TableStyle& style) {
     const auto& guest = event.guest;
-    return std::string(event.event) + "  " +
-           paint(printable(guest.name), Tone::strong, style.colour) + "  " +
-           printable(guest.state) + "  on " + printable(guest.node) + "  since " +
-           since_text(guest.since_unix_ms) + "  found by " + printable(guest.found_by);
+    return std::string(event.event) + "  " + paint(shown(guest.name), Tone::strong, style.colour) +
+           "  " + shown(guest.state) + "  on " + shown(guest.node) + "  since " +
+           since_text(guest.since_unix_ms) + "  found by " + shown(guest.found_by);
 }
 
 }  // namespace scout::cli

@@ -26,11 +26,12 @@ struct Request {
     std::vector<std::string> items;      ///< baseline: nodes or documents
     std::vector<std::string> on;         ///< where --on
     std::vector<std::string> documents;  ///< matrix --documents
-    std::string all;                     ///< compare --all
-    std::string before;                  ///< upgrade-impact --before
-    std::string after;                   ///< upgrade-impact --after
-    std::string node;                    ///< guests --node
-    bool watch = false;                  ///< guests --watch
+    std::vector<std::string> obsolete_models;  ///< labels --obsolete-cpu-models
+    std::string all;                           ///< compare --all
+    std::string before;                        ///< upgrade-impact --before
+    std::string after;                         ///< upgrade-impact --after
+    std::string node;                          ///< guests --node
+    bool watch = false;                        ///< guests --watch
 };
 
 int run_nodes(Session& session, const Request& request);

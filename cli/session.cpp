@@ -35,7 +35,8 @@ Result<std::unique_ptr<Fleet>> Session::fleet() const {
 
 int Session::show_text(std::string_view text, int code) {
     if (!surroundings_.write(text)) {
-        return fail_with({Errc::unavailable, "cannot write the answer to stdout"});
+        surroundings_.tell(cannot_write);
+        return exit_code::error;
     }
     return code;
 }
@@ -54,7 +55,7 @@ int Session::show_event(const GuestEvent& event) {
 }
 
 int Session::fail_with(const Error& error) const {
-    surroundings_.tell("scoutctl: " + printable(error.message));
+    surroundings_.tell("scoutctl: " + shown(error.message));
     return exit_code::error;
 }
 

@@ -20,6 +20,10 @@
 
 namespace scout::cli {
 
+/// What is told where stdout takes no more.
+inline constexpr std::string_view cannot_write =
+    "scoutctl: cannot write the answer to stdout: it is full or closed";
+
 /// What the process is attached to.
 struct Surroundings {
     bool colour = false;    ///< stdout takes colours

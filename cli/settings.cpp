@@ -3,14 +3,15 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdlib>
 #include <set>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include <yaml-cpp/yaml.h>
 
+#include "base/duration.h"
 #include "base/files.h"
 #include "cli/text.h"
 
@@ -18,6 +19,8 @@ namespace scout::cli {
 namespace {
 
 constexpr std::size_t settings_limit = 65536;
+constexpr std::chrono::milliseconds shortest_deadline{1};
+constexpr std::chrono::milliseconds longest_deadline{3'600'000};
 
 struct TextKey {
     std::string_view name;
@@ -67,7 +70,7 @@ void take_entry(const std::string& key, const YAML::Node& value, Settings& setti
     const auto* known = std::find_if(text_keys.begin(), text_keys.end(),
                                      [&key](const TextKey& each) { return each.name == key; });
     if (known == text_keys.end()) {
-        faults.push_back(at_line(value) + "unknown key '" + printable(key) + "'; known are " +
+        faults.push_back(at_line(value) + "unknown key '" + shown(key) + "'; known are " +
                          known_keys());
         return;
     }
@@ -81,7 +84,7 @@ void take_entry(const std::string& key, const YAML::Node& value, Settings& setti
 /// Values that flags check too, so that a fault names the key.
 void check_values(const Settings& settings, Faults& faults) {
     if (settings.deadline) {
-        if (const auto deadline = parse_duration(*settings.deadline); !deadline) {
+        if (const auto deadline = parse_deadline(*settings.deadline); !deadline) {
             faults.push_back(deadline.error().message);
         }
     }
@@ -105,7 +108,7 @@ Result<Settings> take_map(const YAML::Node& root) {
     for (const auto& entry : root) {
         const auto key = entry.first.IsScalar() ? entry.first.Scalar() : std::string("?");
         if (!seen.insert(key).second) {
-            faults.push_back(at_line(entry.first) + "key '" + printable(key) + "' is there twice");
+            faults.push_back(at_line(entry.first) + "key '" + shown(key) + "' is there twice");
             continue;
         }
         take_entry(key, entry.second, settings, faults);
@@ -140,7 +143,8 @@ Result<Settings> parse_settings(std::string_view yaml) {
     try {
         return take_map(YAML::Load(std::string(yaml)));
     } catch (const YAML::Exception& error) {
-        return fail(Errc::invalid, error.what());
+        return fail(Errc::invalid,
+                    "line " + std::to_string(error.mark.line + 1) + ": not YAML: " + error.msg);
     }
 }
 
@@ -149,10 +153,15 @@ Result<Settings> read_settings(const std::optional<std::string>& file) {
     if (path.empty()) {
         return Settings{};
     }
+    std::error_code ignored;
+    if (!file &&
+        std::filesystem::status(path, ignored).type() == std::filesystem::file_type::not_found) {
+        return Settings{};
+    }
     auto text = read_file(path, settings_limit);
     if (!text) {
-        if (!file && text.error().code == Errc::not_found) {
-            return Settings{};
+        if (!file) {
+            text.error().message += "; mend it, or name another with --config";
         }
         return fail(std::move(text.error()).within("config"));
     }
@@ -175,19 +184,15 @@ Settings merge(Settings flags, Settings file) {
     return flags;
 }
 
-Result<std::chrono::milliseconds> parse_duration(std::string_view text) {
-    constexpr std::int64_t longest = 3'600'000;
-    std::int64_t count = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-    const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
-    const std::int64_t factor =
-        unit == "ms" ? 1 : (unit == "s" ? 1000 : (unit == "m" ? 60'000 : 0));
-    if (error != std::errc{} || factor == 0 || count < 1 || count > longest / factor) {
-        return fail(Errc::invalid,
-                    "deadline: expected 1ms to 60m, as in 500ms, 10s or 2m; found '" +
-                        printable(text.substr(0, 64)) + "'");
+Result<std::chrono::milliseconds> parse_deadline(std::string_view text) {
+    const auto time = parse_duration(text);
+    if (!time || *time < shortest_deadline || *time > longest_deadline) {
+        return fail(Errc::invalid, "deadline: expected " + format_duration(shortest_deadline) +
+                                       " to " + format_duration(longest_deadline) +
+                                       " with a unit, as in 500ms, 10s or 2m; found '" +
+                                       shown(text) + "'");
     }
-    return std::chrono::milliseconds{count * factor};
+    return *time;
 }
 
 Result<Format> parse_format(std::string_view text) {
@@ -202,8 +207,8 @@ Result<Format> parse_format(std::string_view text) {
             return format;
         }
     }
-    return fail(Errc::invalid, "output: expected table, wide, json or yaml; found '" +
-                                   printable(text.substr(0, 64)) + "'");
+    return fail(Errc::invalid,
+                "output: expected table, wide, json or yaml; found '" + shown(text) + "'");
 }
 
 }  // namespace scout::cli

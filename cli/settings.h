@@ -42,8 +42,8 @@ struct Settings {
 /// Flags over file.
 [[nodiscard]] Settings merge(Settings flags, Settings file);
 
-/// "500ms", "10s", "2m": 1 ms to 1 h.
-[[nodiscard]] Result<std::chrono::milliseconds> parse_duration(std::string_view text);
+/// A duration of 1 ms to 1 h (base/duration.h).
+[[nodiscard]] Result<std::chrono::milliseconds> parse_deadline(std::string_view text);
 
 enum class Format : std::uint8_t { table, wide, json, yaml };
 [[nodiscard]] Result<Format> parse_format(std::string_view text);

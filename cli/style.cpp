@@ -50,7 +50,7 @@ Table::Table(std::vector<std::string> headers) {
 
 void Table::add(std::vector<Cell> row) {
     for (auto& cell : row) {
-        cell.text = cell.text.empty() ? "-" : printable(cell.text);
+        cell.text = cell.text.empty() ? "-" : shown(cell.text);
     }
     rows_.push_back(std::move(row));
 }

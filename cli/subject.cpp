@@ -4,24 +4,20 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/node_name.h"
 #include "cli/text.h"
 
 namespace scout::cli {
 namespace {
 
 constexpr std::size_t name_limit = 255;
-constexpr std::size_t node_limit = 253;
 constexpr std::size_t path_limit = 4096;
 constexpr std::string_view forms =
     "a guest's name or UUID, guest/NAME@NODE, host-model@NODE or file:PATH";
 
-bool is_alphanumeric(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
 tl::unexpected<Error> refuse(std::string_view text, const std::string& why) {
-    return fail(Errc::invalid, "subject '" + printable(text.substr(0, name_limit)) + "': " + why +
-                                   "; expected " + std::string(forms));
+    return fail(Errc::invalid,
+                "subject '" + shown(text) + "': " + why + "; expected " + std::string(forms));
 }
 
 Result<Subject> parse_file(std::string_view text, std::string_view path) {
@@ -36,7 +32,7 @@ Result<Subject> parse_file(std::string_view text, std::string_view path) {
 
 Result<Subject> parse_host_model(std::string_view text, std::string_view node) {
     if (!is_node_name(node)) {
-        return refuse(text, "'" + printable(node) + "' is not a node name");
+        return refuse(text, "'" + shown(node) + "' is not a node name");
     }
     return Subject{.kind = SubjectKind::host_model, .name = {}, .node = std::string(node)};
 }
@@ -60,18 +56,23 @@ Result<Subject> parse_explicit_guest(std::string_view text, std::string_view res
     }
     const auto node = rest.substr(at + 1);
     if (!is_node_name(node)) {
-        return refuse(text, "'" + printable(node) + "' is not a node name");
+        return refuse(text, "'" + shown(node) + "' is not a node name");
     }
     return parse_guest(text, rest.substr(0, at), node);
 }
 
 }  // namespace
 
-bool is_node_name(std::string_view text) noexcept {
-    return !text.empty() && text.size() <= node_limit && is_alphanumeric(text.front()) &&
-           std::all_of(text.begin(), text.end(), [](char c) {
-               return is_alphanumeric(c) || c == '.' || c == '-' || c == '_' || c == '+';
-           });
+bool names_a_file(std::string_view text) noexcept {
+    return text.find('/') != std::string_view::npos || text.ends_with(".xml");
+}
+
+Status check_node_name(std::string_view what, std::string_view text) {
+    if (is_node_name(text)) {
+        return {};
+    }
+    return fail(Errc::invalid, std::string(what) + ": expected " + std::string(node_name_rule) +
+                                   " for a node, found '" + shown(text) + "'");
 }
 
 Result<Subject> parse_subject(std::string_view text) {

@@ -33,7 +33,7 @@ std::string reason_lines(const std::vector<migration::Reason>& reasons, const Ta
     for (const auto& reason : reasons) {
         const auto head =
             std::string(to_string(reason.layer)) + " " + std::string(to_string(reason.code)) + ":";
-        out += "  " + paint(head, Tone::faint, style.colour) + " " + printable(reason.text) + "\n";
+        out += "  " + paint(head, Tone::faint, style.colour) + " " + shown(reason.text) + "\n";
     }
     return out;
 }
@@ -41,7 +41,19 @@ std::string reason_lines(const std::vector<migration::Reason>& reasons, const Ta
 std::string field(std::string_view title, std::string_view text, const TableStyle& style) {
     auto head = std::string(title) + ":";
     head.resize(std::max(head.size() + 1, title_width), ' ');
-    return paint(head, Tone::strong, style.colour) + (text.empty() ? "-" : printable(text)) + "\n";
+    return paint(head, Tone::strong, style.colour) + (text.empty() ? "-" : shown(text)) + "\n";
+}
+
+std::string left_out_lines(const std::vector<DocumentState>& documents) {
+    std::string out;
+    for (const auto& document : documents) {
+        if (!document.usable) {
+            const bool named = document.reason.starts_with(document.document);
+            out += "left out: " + (named ? "" : shown(document.document) + ": ") +
+                   shown(document.reason) + "\n";
+        }
+    }
+    return out;
 }
 
 std::string age_text(std::uint64_t milliseconds) {

@@ -25,6 +25,9 @@ namespace scout::cli {
 [[nodiscard]] std::string field(std::string_view title, std::string_view text,
                                 const TableStyle& style);
 
+/// A line for each document that could not be used.
+[[nodiscard]] std::string left_out_lines(const std::vector<DocumentState>& documents);
+
 /// "3 s", "5 min", "2 h", "4 d"
 [[nodiscard]] std::string age_text(std::uint64_t milliseconds);
 

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/text.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdio>
 
 namespace scout::cli {
 namespace {
+
+constexpr std::size_t longest_word = 300;
+constexpr std::size_t longest_text = 16384;
 
 struct Decoded {
     char32_t point = 0;
@@ -60,6 +64,14 @@ bool is_control(char32_t point) {
     return point < 0x20 || (point >= 0x7f && point < 0xa0) ||
            (point >= 0x200e && point <= 0x200f) || (point >= 0x2028 && point <= 0x202e) ||
            (point >= 0x2066 && point <= 0x2069) || point == 0xfeff;
+}
+
+/// At most so many bytes, without the rest of a character at the end.
+std::string head_of(std::string_view text, std::size_t most) {
+    while (most > 0 && most < text.size() && (byte_at(text, most) & 0xc0U) == 0x80U) {
+        --most;
+    }
+    return std::string(text.substr(0, most));
 }
 
 void append_escape(std::string& out, char32_t point) {
@@ -121,6 +133,23 @@ std::string printable(std::string_view text) {
         at += decoded.length;
     }
     return out;
+}
+
+std::string shortened(std::string_view text) {
+    std::string out;
+    while (!text.empty() && out.size() < longest_text) {
+        const auto word = text.substr(0, text.find(' '));
+        out += word.size() > longest_word ? head_of(word, longest_word) + "…" : std::string(word);
+        text.remove_prefix(word.size());
+        const auto spaces = std::min(text.find_first_not_of(' '), text.size());
+        out.append(std::min(spaces, longest_word), ' ');
+        text.remove_prefix(spaces);
+    }
+    return text.empty() ? out : out + "…";
+}
+
+std::string shown(std::string_view text) {
+    return printable(shortened(text));
 }
 
 bool has_controls(std::string_view text) {

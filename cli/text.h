@@ -17,6 +17,13 @@ namespace scout::cli {
 /// separators, bidirectional overrides) written as `\n`, `\x1b`, `\u202e`.
 [[nodiscard]] std::string printable(std::string_view text);
 
+/// The same text with words over 300 bytes cut (`…`), and so the whole after 16 KiB: names come
+/// from outside and can be as long as a document, sentences and lists of honest names are not.
+[[nodiscard]] std::string shortened(std::string_view text);
+
+/// What a terminal shows of any text: `printable` and `shortened`.
+[[nodiscard]] std::string shown(std::string_view text);
+
 /// True if `printable` would change it.
 [[nodiscard]] bool has_controls(std::string_view text);
 

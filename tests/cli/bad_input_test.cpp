@@ -118,6 +118,23 @@ TEST_F(BadInputTest, AFifoIsRefusedWithoutWaiting) {
     expect_refused(path, "regular file");
 }
 
+TEST_F(BadInputTest, ALoopOfLinksIsRefused) {
+    const auto path = folder.path() / "loop.xml";
+    fs::create_symlink(path, path);
+
+    const auto outcome = scoutctl({"profile", path.string()});
+
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_NE(outcome.err.find("loop.xml: Too many levels"), std::string::npos) << outcome.err;
+}
+
+TEST_F(BadInputTest, ANameOfAMegabyteIsRefusedInAShortSentence) {
+    auto strange = good;
+    strange.replace(strange.find("Alpha-v2"), 8, std::string(std::size_t{1} << 20U, 'A'));
+
+    expect_refused(write("name.xml", strange), "name.xml");
+}
+
 TEST_F(BadInputTest, AFolderThatIsNoLabellersIsRefused) {
     const auto outcome = scoutctl({"profile", folder.path().string()});
 
@@ -161,6 +178,18 @@ TEST_F(BadInputTest, CompareAllListsWhatItCannotUseAndGoesOn) {
     for (const auto& document : answer.at("documents").as_array()) {
         EXPECT_EQ(document.at("usable").as_bool(), document.at("reason").is_null());
     }
+}
+
+TEST_F(BadInputTest, CompareAllShowsGateAndGapInColumns) {
+    const auto outcome = scoutctl({"compare", "--all", "mixed", "--cpu-map", "cpu_map"});
+
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_NE(outcome.out.find("VERDICT  GATE     GAP  PAIR, WHY\n"), std::string::npos);
+    EXPECT_NE(
+        outcome.out.find("cannot   pass     gap  mixed/guest.xml → mixed/labeller  missing rtm\n"),
+        std::string::npos)
+        << outcome.out;
+    EXPECT_NE(outcome.out.find("left out: mixed/capabilities.xml: expected"), std::string::npos);
 }
 
 TEST_F(BadInputTest, CompareAllWantsAFolder) {

@@ -11,8 +11,12 @@
 #include <grpcpp/server_builder.h>
 #include <grpcpp/server_context.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include "cli/fleet.h"
+#include "tests/support/temporary_folder.h"
 #include "virt_scout/v1/fleet.grpc.pb.h"
 
 namespace scout::cli {
@@ -167,15 +171,35 @@ TEST_F(FleetClientTest, WhereSendsTheSubjectInItsForm) {
     EXPECT_EQ(service.where_request.subject().described().model(), "Alpha");
 }
 
-TEST_F(FleetClientTest, AMatrixWithoutItsCellsIsRefused) {
+TEST_F(FleetClientTest, AMatrixComesAsClasses) {
     auto& row = *service.matrix.add_rows();
     row.set_node("n1");
-    row.set_cells(".y");
+    row.set_class_(4);
+    service.matrix.add_rows()->set_node("n2");
+    auto& of_class = *service.matrix.add_class_rows();
+    of_class.set_class_(4);
+    of_class.set_cells("y");
 
     const auto matrix = fleet->matrix();
 
-    ASSERT_FALSE(matrix);
-    EXPECT_EQ(matrix.error().code, Errc::invalid);
+    ASSERT_TRUE(matrix) << matrix.error().message;
+    ASSERT_EQ(matrix->rows.size(), 2U);
+    EXPECT_EQ(matrix->rows[0].node_class, 4U);
+    EXPECT_EQ(matrix->rows[1].node_class, std::nullopt);
+    ASSERT_EQ(matrix->classes.size(), 1U);
+    EXPECT_EQ(matrix->classes[0].cells, "y");
+}
+
+TEST_F(FleetClientTest, AMatrixWithFaultyCellsIsRefused) {
+    for (const auto* cells : {"", "yn", "\x1b"}) {
+        service.matrix.clear_class_rows();
+        service.matrix.add_class_rows()->set_cells(cells);
+
+        const auto matrix = fleet->matrix();
+
+        ASSERT_FALSE(matrix) << cells;
+        EXPECT_EQ(matrix.error().code, Errc::invalid);
+    }
 }
 
 TEST_F(FleetClientTest, NamesOverTheLimitAreRefused) {
@@ -216,7 +240,41 @@ TEST_F(FleetClientTest, AnAbsentAggregatorSaysWhatToDo) {
 
     ASSERT_FALSE(nodes);
     EXPECT_EQ(nodes.error().code, Errc::unavailable);
+    EXPECT_TRUE(nodes.error().message.starts_with(
+        "aggregator unix:/nonexistent/aggregator.sock: no such socket; is it running there?"))
+        << nodes.error().message;
     EXPECT_NE(nodes.error().message.find("--aggregator"), std::string::npos);
+}
+
+TEST_F(FleetClientTest, AFileInPlaceOfASocketIsCalledSo) {
+    const scout::test::TemporaryFolder folder;
+    settings.aggregator = "unix:" + folder.write("aggregator.sock", "").string();
+
+    const auto nodes = open_fleet(settings).value()->nodes();
+
+    ASSERT_FALSE(nodes);
+    EXPECT_NE(nodes.error().message.find("expected a socket, found something else"),
+              std::string::npos)
+        << nodes.error().message;
+}
+
+TEST_F(FleetClientTest, ASocketThatNobodyListensOnIsCalledSo) {
+    const scout::test::TemporaryFolder folder;
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    const auto path = (folder.path() / "stale.sock").string();
+    path.copy(static_cast<char*>(address.sun_path), sizeof address.sun_path - 1);
+    const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
+    ASSERT_EQ(::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    ::close(socket);
+    settings.aggregator = "unix:" + path;
+
+    const auto nodes = open_fleet(settings).value()->nodes();
+
+    ASSERT_FALSE(nodes);
+    EXPECT_NE(nodes.error().message.find("Connection refused; is it running"), std::string::npos)
+        << nodes.error().message;
+    EXPECT_EQ(nodes.error().message.find("all addresses"), std::string::npos);
 }
 
 TEST_F(FleetClientTest, WatchingPassesGuestsOnAndEndsWithAnError) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/app.h"
+#include "tests/cli/documented_fields.h"
 #include "tests/cli/fake_fleet.h"
 #include "tests/support/temporary_folder.h"
 
@@ -77,6 +79,8 @@ TEST_F(FleetCommandsTest, WhereCarriesBothLayersAndTheGap) {
                                .layer = migration::Layer::truth,
                                .text = "lacks avx",
                                .keys = {"avx"}}};
+    gap.comparison.map = "/maps";
+    gap.comparison.assumed = true;
     fleet.placement = {
         .subject = "vm-7", .source = "n1", .nodes = {gap, node("n3", Verdict::can, Verdict::can)}};
 
@@ -85,10 +89,17 @@ TEST_F(FleetCommandsTest, WhereCarriesBothLayersAndTheGap) {
     EXPECT_EQ(code, exit_code::can);
     EXPECT_EQ(json::parse(out), json::parse(R"({"schema":1,"subject":"vm-7","source":"n1","nodes":[
         {"node":"n2","verdict":"cannot","stock":"can","truth":"cannot","gap":true,
-         "reasons":[{"code":"feature","layer":"truth","text":"lacks avx","keys":["avx"]}]},
-        {"node":"n3","verdict":"can","stock":"can","truth":"can","gap":false,"reasons":[]}],
+         "reasons":[{"code":"feature","layer":"truth","text":"lacks avx","keys":["avx"]}],
+         "map":"/maps","assumed":true},
+        {"node":"n3","verdict":"can","stock":"can","truth":"can","gap":false,"reasons":[],
+         "map":null,"assumed":false}],
         "summary":")" + summary(fleet.placement) +
                                             R"("})"));
+    ASSERT_EQ(run_with({"where", "vm-7"}), exit_code::can);
+    EXPECT_NE(out.find("CPU map:      /maps\n"), std::string::npos) << out;
+    EXPECT_NE(out.find("Assumed:      n2: known by a bare <cpu>"), std::string::npos) << out;
+    ASSERT_EQ(run_with({"why-not", "vm-7", "n2"}), exit_code::can);
+    EXPECT_NE(out.find("Assumed:      known by a bare <cpu>"), std::string::npos) << out;
 }
 
 TEST_F(FleetCommandsTest, WhereAnswersWithItsExitCode) {
@@ -194,14 +205,15 @@ TEST_F(FleetCommandsTest, GuestsNamesNodesThatAreNotKnown) {
                                    .since_unix_ms = 0,
                                    .found_by = "event",
                                    .memory_kib = 2048,
-                                   .cpu = {.model = "EPYC"}}};
+                                   .cpu = {.model = "EPYC"},
+                                   .cpu_error = "too many features"}};
     fleet.guests_answer.errors = {"n2: libvirt is away"};
 
     ASSERT_EQ(run_with({"guests", "-o", "json"}), exit_code::can);
     EXPECT_EQ(answer(), json::parse(R"({"schema":1,"guests":[{"uuid":"u","name":"vm",
         "state":"paused","since":null,"foundBy":"event","node":"n1","memoryKib":2048,
         "cpu":{"mode":"custom","arch":null,"domain":null,"vendor":null,"model":"EPYC",
-        "require":[],"disable":[],"machine":null,"tscHz":null}}],
+        "require":[],"disable":[],"machine":null,"tscHz":null},"cpuError":"too many features"}],
         "errors":["n2: libvirt is away"]})"));
     ASSERT_EQ(run_with({"guests"}), exit_code::can);
     EXPECT_NE(out.find("n2: libvirt is away"), std::string::npos);
@@ -236,6 +248,29 @@ TEST_F(FleetCommandsTest, BaselineTakesNodesAndRefusesPathsThatAreNot) {
     EXPECT_NE(err.find("n1: no such file"), std::string::npos);
 }
 
+TEST_F(FleetCommandsTest, BaselineShowsWhoseLossesAreNotKnown) {
+    fleet.baseline_answer = {.model = "Alpha",
+                             .vendor = "Intel",
+                             .reason = "usable on every host",
+                             .common = {"Alpha"},
+                             .losses = {{"n1", {.features = {{"avx"}}, .why = {}}},
+                                        {"n2", {.features = {}, .why = "model Beta is not known"}}},
+                             .custom_features = {},
+                             .map = {},
+                             .assumed = false};
+
+    ASSERT_EQ(run_with({"baseline", "-o", "json"}), exit_code::can);
+    EXPECT_EQ(json::parse(out), json::parse(R"({"schema":1,"model":"Alpha","vendor":"Intel",
+        "reason":"usable on every host","common":["Alpha"],"losses":{"n1":["avx"],"n2":null},
+        "lossesNotKnown":{"n2":"model Beta is not known"},"custom":null,"map":null,
+        "assumed":false})"));
+    ASSERT_EQ(run_with({"baseline"}), exit_code::can);
+    EXPECT_NE(out.find("n1    1        avx\nn2    unknown  model Beta is not known\n"),
+              std::string::npos)
+        << out;
+    EXPECT_NE(out.find("Custom:       not known"), std::string::npos) << out;
+}
+
 TEST_F(FleetCommandsTest, UpgradeImpactTakesANodeOrTwoDocuments) {
     fleet.impact = {.model_before = "A",
                     .model_after = "B",
@@ -244,33 +279,115 @@ TEST_F(FleetCommandsTest, UpgradeImpactTakesANodeOrTwoDocuments) {
                     .comparable = true,
                     .missing_after = {"avx"},
                     .missing_before = {},
-                    .advice = "restart"};
+                    .advice = "restart",
+                    .map = "/maps",
+                    .assumed = true};
 
     ASSERT_EQ(run_with({"upgrade-impact", "n1", "-o", "json"}), exit_code::can);
     EXPECT_EQ(json::parse(out), json::parse(R"({"schema":1,
         "hostModel":{"before":"A","after":"B","changed":true},
         "namedModelUsable":{"before":"yes","after":"absent"},"comparable":true,
-        "missingAfter":["avx"],"missingBefore":[],"advice":"restart"})"));
+        "missingAfter":["avx"],"missingBefore":[],"advice":"restart","map":"/maps",
+        "assumed":true})"));
+    ASSERT_EQ(run_with({"upgrade-impact", "n1"}), exit_code::can);
+    EXPECT_NE(out.find("CPU map:      /maps\nAssumed:"), std::string::npos) << out;
     EXPECT_EQ(run_with({"upgrade-impact"}), exit_code::error);
     EXPECT_EQ(run_with({"upgrade-impact", "--before", config}), exit_code::error);
     EXPECT_EQ(run_with({"upgrade-impact", "n1", "--before", config, "--after", config}),
               exit_code::error);
 }
 
-TEST_F(FleetCommandsTest, MatrixKeepsItsCells) {
+TEST_F(FleetCommandsTest, MatrixSpreadsItsClassesOverTheNodes) {
     fleet.matrix_answer = {
-        .rows = {{.node = "n1", .level = 100, .destinations = 1, .node_class = 0, .cells = ".!"},
-                 {.node = "n2", .level = 0, .destinations = 0, .node_class = 1, .cells = "?."}},
-        .classes = 2,
+        .rows = {{.node = "n1", .level = 50, .destinations = 1, .node_class = 7},
+                 {.node = "n2", .level = 50, .destinations = 1, .node_class = 7},
+                 {.node = "n3", .level = 0, .destinations = 0, .node_class = 9},
+                 {.node = "n4", .level = 0, .destinations = 0, .node_class = {}}},
+        .classes = {{.number = 7, .cells = "y!"}, {.number = 9, .cells = "n?"}},
         .map = {},
         .left_out = {}};
 
     ASSERT_EQ(run_with({"matrix", "-o", "json"}), exit_code::can);
     EXPECT_EQ(json::parse(out), json::parse(R"({"schema":1,"map":null,"classes":2,"rows":[
-        {"node":"n1","level":100,"destinations":1,"class":0,"cells":".!"},
-        {"node":"n2","level":0,"destinations":0,"class":1,"cells":"?."}],"leftOut":[]})"));
+        {"node":"n1","level":50,"destinations":1,"class":7,"cells":".y!?"},
+        {"node":"n2","level":50,"destinations":1,"class":7,"cells":"y.!?"},
+        {"node":"n3","level":0,"destinations":0,"class":9,"cells":"nn.?"},
+        {"node":"n4","level":0,"destinations":0,"class":null,"cells":"???."}],
+        "classRows":[{"class":7,"nodes":2,"cells":"y!"},{"class":9,"nodes":1,"cells":"n?"}],
+        "leftOut":[]})"));
     ASSERT_EQ(run_with({"matrix"}), exit_code::can);
-    EXPECT_NE(out.find(". !"), std::string::npos);
+    EXPECT_NE(out.find("1    n1    50     1      . y ! ?\n"), std::string::npos) << out;
+}
+
+TEST_F(FleetCommandsTest, AMatrixTooLargeForCellsIsShownClassByClass) {
+    for (int number = 0; number <= 10'000; ++number) {
+        fleet.matrix_answer.rows.push_back({.node = "n" + std::to_string(number),
+                                            .level = 1,
+                                            .destinations = 2,
+                                            .node_class = number < 3 ? 0U : 1U});
+    }
+    fleet.matrix_answer.rows.push_back({.node = "tcg"});
+    fleet.matrix_answer.classes = {{.number = 0, .cells = "yn"}, {.number = 1, .cells = "!y"}};
+
+    for (const auto* format : {"table", "wide"}) {
+        ASSERT_EQ(run_with({"matrix", "-o", format}), exit_code::can);
+        EXPECT_NE(out.find("9998   1      2      y !  n3, n4, n5"), std::string::npos)
+            << out.substr(0, 500);
+        EXPECT_NE(out.find("\n3      1      2      n y  n0, n1, n2\n"), std::string::npos);
+        EXPECT_NE(out.find("1 cannot be compared with any other: tcg\n"), std::string::npos);
+        EXPECT_NE(out.find("10002 nodes in 2 classes\n"), std::string::npos);
+    }
+    ASSERT_EQ(run_with({"matrix", "-o", "json"}), exit_code::can);
+    EXPECT_TRUE(answer().at("rows").at(0).at("cells").is_null());
+    EXPECT_EQ(answer().at("classRows").at(1).at("nodes"), 9998);
+}
+
+TEST_F(FleetCommandsTest, NamesThatNoNodeHasAreRefusedHere) {
+    for (const std::vector<std::string>& words : {std::vector<std::string>{"node", "n 1"},
+                                                  {"guests", "--node", "a/b"},
+                                                  {"guests", "--watch", "--node", "-x"},
+                                                  {"upgrade-impact", "n\n1"},
+                                                  {"why-not", "vm-7", "n 1"}}) {
+        fleet.asked = "nobody";
+        EXPECT_EQ(run_with(words), exit_code::error);
+        EXPECT_EQ(fleet.asked, "nobody");
+        EXPECT_NE(err.find("expected a name of 1 to 253 letters"), std::string::npos) << err;
+    }
+}
+
+TEST_F(FleetCommandsTest, FilesThatAreNotThereAreNotTakenForNodes) {
+    const auto file = folder.write("guest.xml", guest_file).string();
+    for (const std::vector<std::string>& words :
+         {std::vector<std::string>{"baseline", "absent.xml"},
+          {"where", "absent.xml"},
+          {"why-not", file, "absent.xml"}}) {
+        EXPECT_EQ(run_with(words), exit_code::error);
+        EXPECT_NE(err.find("absent.xml: no such file"), std::string::npos) << err;
+    }
+    EXPECT_EQ(run_with({"why-not", "vm-7", file}), exit_code::error);
+    EXPECT_NE(err.find("expected a document as the subject"), std::string::npos) << err;
+}
+
+TEST_F(FleetCommandsTest, FieldsAreWhatTheContractSays) {
+    fleet.nodes_answer.nodes = {{.name = "n1"}};
+    fleet.guests_answer.guests = {{.name = "vm"}};
+    fleet.events = {{.event = "added", .guest = {.name = "vm"}}};
+    fleet.node_answer.labels = {{"a/b", "true"}};
+    const auto fields_of = [this](std::vector<std::string> words) {
+        words.insert(words.end(), {"-o", "json"});
+        run_with(std::move(words));
+        std::set<std::string> fields;
+        test::add_fields(json::parse(out), fields);
+        return fields;
+    };
+    EXPECT_EQ(fields_of({"nodes"}), test::documented_fields("nodes"));
+    EXPECT_EQ(fields_of({"guests"}), test::documented_fields("guests"));
+    EXPECT_EQ(fields_of({"guests", "--watch"}), test::documented_fields("guests --watch"));
+    auto expected = test::documented_fields("node NAME");
+    expected.merge(test::documented_fields("nodes"));
+    expected.erase("nodes");
+    expected.erase("map");
+    EXPECT_EQ(fields_of({"node", "n1"}), expected);
 }
 
 TEST_F(FleetCommandsTest, FailuresSayWhyAndExitWithTwo) {
@@ -284,8 +401,10 @@ TEST_F(FleetCommandsTest, FailuresSayWhyAndExitWithTwo) {
 TEST_F(FleetCommandsTest, SaysThatStdoutIsFull) {
     full = true;
 
-    EXPECT_EQ(run_with({"nodes"}), exit_code::error);
-    EXPECT_NE(err.find("cannot write"), std::string::npos);
+    for (const auto* word : {"nodes", "--help", "--version"}) {
+        EXPECT_EQ(run_with({word}), exit_code::error) << word;
+        EXPECT_NE(err.find("cannot write"), std::string::npos) << word;
+    }
 }
 
 TEST_F(FleetCommandsTest, SettingsComeFromFileAndFlags) {

@@ -2,6 +2,7 @@
 // The JSON contract of docs/json.md, word for word, on the small documents in tests/data.
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include <gtest/gtest.h>
 #include <yaml-cpp/yaml.h>
 
+#include "tests/cli/documented_fields.h"
 #include "tests/cli/program.h"
 
 namespace scout::cli {
@@ -63,10 +65,18 @@ INSTANTIATE_TEST_SUITE_P(
         Golden{"upgrade_impact",
                0,
                {"upgrade-impact", "--before", "hosts/old.xml", "--after", "hosts/new.xml"}},
+        Golden{
+            "upgrade_impact_vendor",
+            0,
+            {"upgrade-impact", "--before", "hosts/old.xml", "--after", "hosts/other-vendor.xml"}},
         Golden{"where", 0, {"where", "mixed/guest.xml", "--on", "hosts", "mixed/capabilities.xml"}},
         Golden{"where_host_model", 1, {"where", "file:hosts/old.xml", "--on", "hosts"}},
+        Golden{"where_stock", 1, {"where", "mixed/labeller", "--on", "mixed/emulated.xml"}},
+        Golden{"where_assumed", 1, {"where", "mixed/guest.xml", "--on", "mixed/bare-cpu.xml"}},
         Golden{"why_not", 1, {"why-not", "hosts/old.xml", "hosts/new.xml"}},
-        Golden{"matrix", 0, {"matrix", "--documents", "hosts", "mixed/emulated.xml"}}),
+        Golden{"matrix",
+               0,
+               {"matrix", "--documents", "hosts", "mixed/emulated.xml", "mixed/capabilities.xml"}}),
     [](const auto& each) {
         std::string name;
         bool upper = true;
@@ -121,6 +131,42 @@ TEST_P(GoldenTest, TablesSaySomethingAndNeverColourAPipe) {
     EXPECT_EQ(outcome.code, GetParam().code) << outcome.err;
     EXPECT_FALSE(outcome.out.empty() && outcome.err.empty());
     EXPECT_EQ(outcome.out.find('\x1b'), std::string::npos);
+}
+
+struct Section {
+    const char* title;
+    std::vector<std::string> goldens;
+};
+
+TEST(ContractTest, FieldsAreWhatTheContractSays) {
+    const std::vector<Section> sections{
+        {"compare A B", {"compare_can", "compare_cannot", "compare_document"}},
+        {"profile", {"profile", "profile_emulated", "profile_labeller"}},
+        {"labels", {"labels"}},
+        {"where, why-not", {"where", "where_host_model", "why_not"}},
+        {"matrix", {"matrix"}},
+        {"baseline", {"baseline", "baseline_vendors"}},
+        {"upgrade-impact", {"upgrade_impact", "upgrade_impact_vendor"}},
+    };
+    for (const auto& section : sections) {
+        std::set<std::string> written;
+        for (const auto& golden : section.goldens) {
+            test::add_fields(boost::json::parse(golden_text(golden)), written);
+        }
+        EXPECT_EQ(written, test::documented_fields(section.title)) << section.title;
+    }
+}
+
+TEST(ContractTest, TheReasonThatDecidesIsTheFirstOne) {
+    const auto answer = boost::json::parse(golden_text("where_stock"));
+    const auto& node = answer.at("nodes").at(0);
+    EXPECT_EQ(node.at("verdict"), "cannot");
+    EXPECT_EQ(node.at("truth"), "unknown");
+    EXPECT_EQ(node.at("reasons").at(0).at("layer"), "stock");
+
+    const auto table = test::scoutctl(
+        {"--cpu-map", "cpu_map", "where", "mixed/labeller", "--on", "mixed/emulated.xml"});
+    EXPECT_NE(table.out.find("the target node has no label"), std::string::npos) << table.out;
 }
 
 }  // namespace

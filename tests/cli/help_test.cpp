@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +31,55 @@ TEST(HelpTest, EveryCommandShowsExamplesAndExitCodes) {
         EXPECT_NE(outcome.out.find("Exit codes:"), std::string::npos) << command;
         EXPECT_NE(outcome.out.find("scoutctl " + command), std::string::npos) << command;
     }
+}
+
+/// The words of scoutctl in a line of examples, without the shell around it.
+std::vector<std::string> example_words(const std::string& line) {
+    const std::string program = "scoutctl ";
+    const auto start = line.rfind(program) + program.size();
+    std::istringstream in(line.substr(start, line.find_first_of("|)", start) - start));
+    return {std::istream_iterator<std::string>(in), {}};
+}
+
+std::vector<std::string> examples_of(const std::string& help) {
+    std::vector<std::string> lines;
+    std::istringstream in(help.substr(help.find("Examples:")));
+    for (std::string line; std::getline(in, line) && !line.empty();) {
+        if (line.find("scoutctl ") != std::string::npos) {
+            lines.push_back(line);
+        }
+    }
+    return lines;
+}
+
+TEST(HelpTest, EveryExampleDoesWhatItSays) {
+    const scout::test::TemporaryFolder folder;
+    const auto data = test::small_documents();
+    std::filesystem::copy(data / "hosts", folder.path() / "hosts");
+    std::filesystem::copy(data / "mixed/labeller", folder.path() / "labeller");
+    for (const auto* name :
+         {"host.xml", "n1.xml", "n2.xml", "n2-domcapabilities.xml", "old.xml", "new.xml"}) {
+        std::filesystem::copy(data / "hosts/new.xml", folder.path() / name);
+    }
+    std::filesystem::copy(data / "mixed/guest.xml", folder.path() / "vm-7.xml");
+    const std::string labeller = "/var/lib/kubevirt-node-labeller";
+    std::size_t tried = 0;
+    for (const auto& command : commands) {
+        for (const auto& line : examples_of(scoutctl({command, "--help"}).out)) {
+            auto words = example_words(line);
+            std::replace(words.begin(), words.end(), labeller, std::string("labeller"));
+            words.insert(words.end(), {"--cpu-map", (data / "cpu_map").string()});
+
+            const auto outcome = scoutctl(words, folder.path());
+
+            const bool asked =
+                outcome.err.find("aggregator.sock: no such socket") != std::string::npos;
+            EXPECT_TRUE(asked || (outcome.code != 2 && outcome.err.empty()))
+                << line << ": " << outcome.code << ": " << outcome.err;
+            ++tried;
+        }
+    }
+    EXPECT_GT(tried, commands.size());
 }
 
 TEST(HelpTest, TheWholeIsShownWithItsExitCodes) {

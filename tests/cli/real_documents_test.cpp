@@ -229,6 +229,20 @@ std::string cpu_name(const json::value& path) {
     return name.substr(0, name.size() - std::string(suffix).size());
 }
 
+TEST(RealDocumentsTest, AnotherArchitectureIsNoUpgradeAndTheAdviceSaysSo) {
+    SCOUT_TEST_DATA_OR_SKIP(data);
+    const RealDocuments real(data);
+
+    const auto answer = real.ask({"upgrade-impact", "--before", real.caps("qemu_8.1.0.x86_64"),
+                                  "--after", real.caps("qemu_8.1.0.s390x")});
+
+    EXPECT_EQ(answer.code, 0) << answer.err;
+    EXPECT_EQ(answer.object.at("comparable"), false);
+    const std::string advice(answer.object.at("advice").as_string());
+    EXPECT_NE(advice.find("x86_64"), std::string::npos) << advice;
+    EXPECT_NE(advice.find("s390x"), std::string::npos) << advice;
+}
+
 TEST(RealDocumentsTest, CaseSixAllPairsOfTheTableMatch) {
     SCOUT_TEST_DATA_OR_SKIP(data);
     const RealDocuments real(data);

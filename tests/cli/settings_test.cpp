@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/settings.h"
 
+#include <cstdlib>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -66,6 +67,14 @@ TEST(SettingsTest, AFileThatWasNamedMustBeThere) {
     EXPECT_NE(absent.error().message.find("absent.yaml"), std::string::npos);
 }
 
+TEST(SettingsTest, AFileThatWasNotNamedNeedNotBeThere) {
+    for (const auto* folder : {"/nonexistent", "/dev/null"}) {
+        ASSERT_EQ(::setenv("XDG_CONFIG_HOME", folder, 1), 0);
+        EXPECT_EQ(read_settings(std::nullopt).value(), Settings{}) << folder;
+    }
+    ASSERT_EQ(::unsetenv("XDG_CONFIG_HOME"), 0);
+}
+
 TEST(SettingsTest, FlagsWinOverTheFile) {
     const auto merged = merge({.cpu_map = "/flag"},
                               {.aggregator = "unix:/a", .cpu_map = "/file", .plaintext = true});
@@ -75,13 +84,18 @@ TEST(SettingsTest, FlagsWinOverTheFile) {
     EXPECT_EQ(merged.plaintext, true);
 }
 
+TEST(SettingsTest, SaysInWhichLineTheTextIsNoYaml) {
+    EXPECT_EQ(parse_settings("cpu-map: /maps\noutput: [json\n").error().message.substr(0, 17),
+              "line 3: not YAML:");
+}
+
 TEST(SettingsTest, ReadsDurationsWithTheirUnit) {
-    EXPECT_EQ(parse_duration("500ms").value(), 500ms);
-    EXPECT_EQ(parse_duration("10s").value(), 10s);
-    EXPECT_EQ(parse_duration("60m").value(), 60min);
+    EXPECT_EQ(parse_deadline("500ms").value(), 500ms);
+    EXPECT_EQ(parse_deadline("10s").value(), 10s);
+    EXPECT_EQ(parse_deadline("60m").value(), 60min);
     for (const auto* text :
-         {"", "10", "s", "0s", "-1s", "61m", "1h", "1.5s", " 1s", "1s ", "99999999999999999999s"}) {
-        EXPECT_FALSE(parse_duration(text)) << text;
+         {"", "10", "s", "0s", "-1s", "61m", "2h", "1.5s", " 1s", "1s ", "99999999999999999999s"}) {
+        EXPECT_FALSE(parse_deadline(text)) << text;
     }
 }
 

@@ -42,6 +42,21 @@ TEST(TextTest, EscapesWhatWouldSteerATerminal) {
     EXPECT_EQ(printable("grün"), "grün");
 }
 
+TEST(TextTest, ShortensWordsThatNobodyReads) {
+    const std::string huge(std::size_t{1} << 20U, 'A');
+
+    EXPECT_EQ(shown("a few honest words"), "a few honest words");
+    EXPECT_EQ(shown("model " + huge + " is not known"),
+              "model " + std::string(300, 'A') + "… is not known");
+    EXPECT_EQ(shown(std::string(299, 'A') + "ü"), std::string(299, 'A') + "…");
+    std::string words;
+    for (int word = 0; word < 100'000; ++word) {
+        words += "word ";
+    }
+    EXPECT_LT(shown(words).size(), 20'000U);
+    EXPECT_LT(shown(std::string(std::size_t{1} << 20U, ' ')).size(), 20'000U);
+}
+
 TEST(TextTest, TablesAlignByCharactersAndEscape) {
     Table table({"A", "B"});
     table.add({{.text = "grün"}, {.text = "x\x1b"}});
