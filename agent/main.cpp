@@ -6,7 +6,6 @@
 #include <random>
 
 #include <boost/asio/io_context.hpp>
-#include <spdlog/spdlog.h>
 
 #include "agent/agent.h"
 #include "agent/config.h"
@@ -23,7 +22,6 @@ namespace scout {
 namespace {
 
 constexpr std::size_t pool_threads = 4;
-constexpr std::chrono::milliseconds pool_budget{500};
 
 const daemon::Program program{
     .name = "virt-scout-agent",
@@ -45,8 +43,14 @@ libvirt_glue::LibvirtConfig libvirt_config(const agent::AgentConfig& config,
 
 daemon::Faults validate_all(agent::AgentConfig& config) {
     auto faults = agent::validate(config);
-    for (const auto& fault : libvirt_glue::validate(libvirt_config(config, config.libvirt_uri))) {
-        faults.push_back({"", fault});
+    const auto judge = [&config, &faults](const char* key, const std::string& uri) {
+        for (const auto& fault : libvirt_glue::validate(libvirt_config(config, uri))) {
+            faults.push_back({key, fault});
+        }
+    };
+    judge("libvirt-uri", config.libvirt_uri);
+    if (!config.guests_uri.empty()) {
+        judge("guests-uri", config.guests_uri);
     }
     return faults;
 }
@@ -62,9 +66,10 @@ agent::AgentOptions options_of(const agent::AgentConfig& config) {
             .seed = std::random_device{}()};
 }
 
-int serve(const agent::AgentConfig& config, BlockingPool& pool) {
+int serve(const agent::AgentConfig& config) {
     const SystemClock clock;
     asio::io_context loop{1};
+    BlockingPool pool(pool_threads);
     const auto executor = loop.get_executor();
     const auto probed = libvirt_glue::make_hypervisor(libvirt_config(config, config.libvirt_uri),
                                                       executor, pool, clock);
@@ -84,7 +89,7 @@ int serve(const agent::AgentConfig& config, BlockingPool& pool) {
                                               .probed = *probed,
                                               .watched = watched ? *watched : *probed,
                                               .link = link.get()});
-    return daemon::run_service(loop, service, {.name = program.name});
+    return daemon::run_service(loop, pool, service, {.name = program.name});
 }
 
 int run(int argc, const char* const* argv) {
@@ -101,15 +106,7 @@ int run(int argc, const char* const* argv) {
         return daemon::exit_bad_config;
     }
     wire::route_grpc_logs();
-    BlockingPool pool(pool_threads);
-    const int ended = serve(config, pool);
-    if (!pool.stop(pool_budget)) {
-        // Static objects must not be destroyed under the feet of a thread that is stuck in libvirt.
-        spdlog::warn("leaving a call behind that does not return");
-        spdlog::shutdown();
-        std::_Exit(ended);
-    }
-    return ended;
+    return serve(config);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "aggregator/config.h"
 #include "base/clock.h"
 #include "base/logging.h"
+#include "base/offload.h"
 #include "daemon/command_line.h"
 #include "daemon/run.h"
 #include "wire/grpc_logs.h"
@@ -32,6 +33,8 @@ const daemon::Program program{
 /// serves no other connection: 10 KiB for each agent (bench/agent_streams).
 constexpr int allocation_arenas = 1;
 
+constexpr std::size_t pool_threads = 2;
+
 int run(int argc, const char* const* argv) {
     static_cast<void>(::mallopt(M_ARENA_MAX, allocation_arenas));
     Config config;
@@ -49,8 +52,9 @@ int run(int argc, const char* const* argv) {
     wire::route_grpc_logs();
     const SystemClock clock;
     asio::io_context loop{1};
-    Aggregator aggregator(loop, std::move(config), clock);
-    return daemon::run_service(loop, aggregator, {.name = program.name});
+    BlockingPool pool(pool_threads);
+    Aggregator aggregator(loop, pool, std::move(config), clock);
+    return daemon::run_service(loop, pool, aggregator, {.name = program.name});
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/run.h"
 
+#include <cstdlib>
 #include <exception>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include <spdlog/spdlog.h>
 
 #include "base/logging.h"
+#include "base/offload.h"
 #include "base/task_scope.h"
 #include "base/version.h"
 #include "daemon/stop_signals.h"
@@ -19,6 +21,7 @@ namespace scout::daemon {
 namespace {
 
 constexpr int exit_failed = 1;
+constexpr std::chrono::milliseconds pool_limit{500};
 
 /// The whole life of one service on the loop.
 class Runner {
@@ -82,10 +85,19 @@ private:
     TaskScope scope_;
 };
 
+/// Nothing is destroyed under the feet of a thread that is stuck in a call.
+void stop_pool(BlockingPool& pool, int code) {
+    if (!pool.stop(pool_limit)) {
+        spdlog::warn("leaving a call behind that does not return");
+        spdlog::shutdown();
+        std::_Exit(code);
+    }
+}
+
 }  // namespace
 
-int run_service(asio::io_context& loop, Service& service, const RunOptions& options,
-                const std::function<void()>& on_ready) {
+int run_service(asio::io_context& loop, BlockingPool& pool, Service& service,
+                const RunOptions& options, const std::function<void()>& on_ready) {
     Runner runner(loop, service, options, on_ready);
     int code = exit_failed;
     std::exception_ptr thrown;
@@ -96,6 +108,7 @@ int run_service(asio::io_context& loop, Service& service, const RunOptions& opti
     };
     asio::co_spawn(loop, runner.run(), std::move(done));
     loop.run();
+    stop_pool(pool, code);
     if (thrown) {
         std::rethrow_exception(thrown);
     }

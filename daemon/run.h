@@ -12,6 +12,10 @@ namespace boost::asio {
 class io_context;
 }
 
+namespace scout {
+class BlockingPool;
+}
+
 namespace scout::daemon {
 
 /// What a daemon does between its start and its stop. Both run on the loop thread.
@@ -41,10 +45,13 @@ struct RunOptions {
 };
 
 /// Runs the service on the loop until SIGTERM, SIGINT or SIGHUP: signals, start, READY, watchdog,
-/// stop, all in order. A second signal ends the process at once (exit code 1), even if the loop
-/// hangs. Call once, from main, before other threads exist: SIGPIPE is ignored from here on.
-/// `on_ready` is for what wants to be told once (tests, start scripts); may be empty.
-[[nodiscard]] int run_service(asio::io_context& loop, Service& service, const RunOptions& options,
+/// stop, the pool's stop, all in order. A call that is stuck in the pool would come home to a loop
+/// that is gone: the process is left at once then, with the exit code that it has. A second signal
+/// ends the process at once (exit code 1), even if the loop hangs. Call once, from main, before
+/// other threads exist: SIGPIPE is ignored from here on. `on_ready` is for what wants to be told
+/// once (tests, start scripts); may be empty.
+[[nodiscard]] int run_service(asio::io_context& loop, BlockingPool& pool, Service& service,
+                              const RunOptions& options,
                               const std::function<void()>& on_ready = {});
 
 }  // namespace scout::daemon

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include "base/offload.h"
 #include "tests/daemon/notify_socket.h"
 
 namespace scout::daemon {
@@ -60,8 +61,9 @@ int exit_code(Starting starting, Stopping stopping, int signals, std::chrono::se
     const auto child = ::fork();
     if (child == 0) {
         asio::io_context loop{1};
+        BlockingPool pool(1);
         ExampleService service(starting, stopping);
-        const int code = run_service(loop, service, {.name = "example", .stop_limit = limit});
+        const int code = run_service(loop, pool, service, {.name = "example", .stop_limit = limit});
         ::_exit(service.stopped ? code : 99);
     }
     if (starting == Starting::at_once) {
@@ -92,6 +94,25 @@ TEST(RunTest, LeavesByForceWhenTheStopHangs) {
     EXPECT_EQ(exit_code(Starting::at_once, Stopping::blocks_the_loop, 1, 1s), 1);
 }
 
+TEST(RunTest, LeavesAtOnceWithItsCodeWhenACallIsStuck) {
+    const test::NotifySocket manager;
+    const auto child = ::fork();
+    if (child == 0) {
+        asio::io_context loop{1};
+        BlockingPool pool(1);
+        ExampleService service(Starting::at_once, Stopping::at_once);
+        const bool posted = pool.post([] { std::this_thread::sleep_for(1h); });
+        auto at_once = [] { ::raise(SIGTERM); };
+        static_cast<void>(run_service(loop, pool, service, {.name = "example"}, at_once));
+        ::_exit(posted ? 98 : 97);  // only _Exit() within run_service answers 0
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+
+    ASSERT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
 TEST(RunTest, LeavesAtOnceOnTheSecondSignalEvenIfTheLoopHangs) {
     const auto begun = std::chrono::steady_clock::now();
 
@@ -106,8 +127,9 @@ TEST(RunTest, PetsTheWatchdogFromTheLoopAndStopsPettingWhenItHangs) {
     const auto child = ::fork();
     if (child == 0) {
         asio::io_context loop{1};
+        BlockingPool pool(1);
         ExampleService service(Starting::at_once, Stopping::blocks_the_loop);
-        ::_exit(run_service(loop, service, {.name = "example", .stop_limit = 1s}));
+        ::_exit(run_service(loop, pool, service, {.name = "example", .stop_limit = 1s}));
     }
     int pets = 0;
     for (int i = 0; i < 8; ++i) {
