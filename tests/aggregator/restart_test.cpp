@@ -51,7 +51,8 @@ protected:
     /// Snapshots that were set aside, by name.
     std::vector<std::filesystem::path> aside() const {
         std::vector<std::filesystem::path> found;
-        for (const auto& file : list_files(folder.path()).value()) {
+        const auto files = list_files(folder.path()).value();
+        for (const auto& file : files) {
             if (file.filename().string().starts_with("a.snapshot.damaged-")) {
                 found.push_back(file);
             }
