@@ -20,6 +20,8 @@ namespace {
 
 namespace v1 = virt_scout::v1;
 
+constexpr const char* not_connected = "cannot connect";
+
 /// TLS comes as a whole or not at all.
 Result<std::optional<wire::TlsFiles>> tls_of(const Settings& settings) {
     const bool any = settings.tls_ca || settings.tls_cert || settings.tls_key;
@@ -152,22 +154,30 @@ private:
     [[nodiscard]] Error explain_failure(const grpc::Status& status) const {
         auto error = wire::from_grpc(status, "aggregator " + address_);
         if (error.code == Errc::unavailable) {
-            if (const auto fault = socket_fault(address_); !fault.empty()) {
-                error.message = "aggregator " + address_ + ": " + fault;
-            }
-            constexpr std::string_view bookkeeping =
-                "failed to connect to all addresses; last error: UNKNOWN: ";
-            if (const auto at = error.message.find(bookkeeping); at != std::string::npos) {
-                error.message.erase(at, bookkeeping.size());
-            }
-            error.message +=
-                "; is it running there? --aggregator names another, and 'scoutctl --help' lists "
-                "what works on files alone";
+            const bool reached = !tell_connection(status, error);
+            error.message += reached ? "; ask again, or another one with --aggregator"
+                                     : "; is it running there? --aggregator names another, and "
+                                       "'scoutctl --help' lists what works on files alone";
         }
         if (error.code == Errc::timed_out) {
             error.message += "; --deadline gives it more time";
         }
         return error;
+    }
+
+    /// Says in plain words why there is no connection; false if there is one, or was.
+    [[nodiscard]] bool tell_connection(const grpc::Status& status, Error& error) const {
+        constexpr std::string_view bookkeeping =
+            "failed to connect to all addresses; last error: UNKNOWN: ";
+        if (const auto fault = socket_fault(address_); !fault.empty()) {
+            error.message = "aggregator " + address_ + ": " + fault;
+            return true;
+        }
+        if (const auto at = error.message.find(bookkeeping); at != std::string::npos) {
+            error.message.erase(at, bookkeeping.size());
+            return true;
+        }
+        return status.error_message() == not_connected;
     }
 
     std::shared_ptr<grpc::Channel> channel_;
@@ -178,7 +188,7 @@ private:
 
 Status FleetClient::watch_guests(const std::string& node, const GuestSink& sink) {
     if (!channel_->WaitForConnected(timespan())) {
-        return fail(explain_failure({grpc::StatusCode::UNAVAILABLE, "cannot connect"}));
+        return fail(explain_failure({grpc::StatusCode::UNAVAILABLE, not_connected}));
     }
     v1::WatchRequest request;
     request.set_node(node);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/fleet_messages.h"
 
-#include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 #include "wire/checks.h"
@@ -225,14 +225,23 @@ Result<GuestsAnswer> from_response(const v1::GuestsResponse& response) {
 
 Result<MatrixAnswer> from_response(const v1::MatrixResponse& response) {
     MatrixAnswer answer;
+    std::unordered_set<std::uint32_t> known;
     const auto classes = static_cast<std::size_t>(response.class_rows_size());
     for (const auto& row : response.class_rows()) {
         if (auto checked = check_cells(row, classes); !checked) {
             return fail(std::move(checked.error()));
         }
+        known.insert(row.class_());
         answer.classes.push_back({.number = row.class_(), .cells = row.cells()});
     }
     for (const auto& row : response.rows()) {
+        if (row.has_class_() && !known.contains(row.class_())) {
+            return fail(Errc::invalid, "matrix: expected cells of class " +
+                                           std::to_string(row.class_()) + ", which node " +
+                                           wire::cut(row.node()) +
+                                           " is in, found none; have scoutctl and the aggregator "
+                                           "the same version?");
+        }
         answer.rows.push_back({.node = wire::cut(row.node()),
                                .level = row.level(),
                                .destinations = row.destinations(),

@@ -202,6 +202,17 @@ TEST_F(FleetClientTest, AMatrixWithFaultyCellsIsRefused) {
     }
 }
 
+TEST_F(FleetClientTest, AMatrixOfClassesWithoutCellsIsRefused) {
+    auto& row = *service.matrix.add_rows();
+    row.set_node("n1");
+    row.set_class_(4);
+
+    const auto matrix = fleet->matrix();
+
+    ASSERT_FALSE(matrix);
+    EXPECT_NE(matrix.error().message.find("the same version?"), std::string::npos);
+}
+
 TEST_F(FleetClientTest, NamesOverTheLimitAreRefused) {
     service.nodes.add_nodes()->set_name(std::string(300, 'n'));
 
@@ -219,6 +230,17 @@ TEST_F(FleetClientTest, TheReasonOfAFailureArrives) {
     ASSERT_FALSE(node);
     EXPECT_EQ(node.error().code, Errc::not_found);
     EXPECT_NE(node.error().message.find("no node 'n9'"), std::string::npos);
+}
+
+TEST_F(FleetClientTest, AnAggregatorThatAnswersIsNotCalledAbsent) {
+    service.status = {grpc::StatusCode::UNAVAILABLE, "the aggregator is stopping"};
+
+    const auto nodes = fleet->nodes();
+
+    ASSERT_FALSE(nodes);
+    EXPECT_NE(nodes.error().message.find("is stopping; ask again"), std::string::npos)
+        << nodes.error().message;
+    EXPECT_EQ(nodes.error().message.find("is it running"), std::string::npos);
 }
 
 TEST_F(FleetClientTest, ASilentAggregatorEndsAtTheDeadline) {
