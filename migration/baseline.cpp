@@ -79,12 +79,19 @@ std::string not_comparable_host(const std::vector<NamedProfile>& profiles) {
     return {};
 }
 
+/// A bare `<cpu>` does not name its architecture; those that can be compared are x86.
+std::string arch_of(const Profile& profile) {
+    const bool bare = profile.origin == ProfileOrigin::bare_cpu && profile.arch.empty();
+    return bare ? "x86_64" : profile.arch;
+}
+
 /// Why hosts that can be compared have no baseline together; empty if they may.
 std::string difference(const std::vector<NamedProfile>& profiles, const std::vector<Host>& hosts) {
     for (const auto& named : profiles) {
-        if (named.profile.arch != profiles.front().profile.arch) {
-            return "architectures differ: " + profiles.front().name + " is " +
-                   profiles.front().profile.arch + ", " + named.name + " is " + named.profile.arch;
+        const auto& first = profiles.front();
+        if (arch_of(named.profile) != arch_of(first.profile)) {
+            return "architectures differ: " + first.name + " is " + arch_of(first.profile) + ", " +
+                   named.name + " is " + arch_of(named.profile);
         }
     }
     for (const auto& host : hosts) {

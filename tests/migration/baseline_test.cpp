@@ -110,6 +110,16 @@ TEST(BaselineTest, SaysWhereABareCpuStandsForItsHost) {
     EXPECT_EQ(baseline.model, "Small");
 }
 
+TEST(BaselineTest, TakesABareCpuForOneOfX86) {
+    const auto map = test::small_map();
+    const auto full = host({.usable = {"Small"}});
+    auto bare = host({.usable = {}});
+    bare.origin = ProfileOrigin::bare_cpu;
+    bare.arch.clear();
+
+    EXPECT_EQ(find_baseline({{"bare", bare}, {"full", full}}, &map).model, "Small");
+}
+
 TEST(BaselineTest, SaysSoWhenNothingIsCommonOrNothingWasGiven) {
     const auto map = test::small_map();
 
