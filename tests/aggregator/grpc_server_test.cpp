@@ -41,14 +41,15 @@ class GrpcServerTest : public FleetFixture {
 protected:
     test::TemporaryFolder folder;
     asio::io_context loop{1};
+    ReportsService reports{loop.get_executor(), fleet, Proof::none};
 };
 
 TEST_F(GrpcServerTest, CutsOffWhoNeverFinishesTheHandshake) {
     const test::Authority authority{"test authority"};
     authority.issue(folder.path(), "aggregator", "");
     for (const auto& security : {server_files(folder.path()), plaintext()}) {
-        const auto server =
-            GrpcServer::start(wire::parse_endpoint("127.0.0.1:0").value(), security, {}, 200ms);
+        const auto server = GrpcServer::start(wire::parse_endpoint("127.0.0.1:0").value(), security,
+                                              {&reports}, 200ms);
         ASSERT_TRUE(server) << server.error().message;
         auto socket = connect_silently(loop, (*server)->endpoint().port);
         const auto begun = std::chrono::steady_clock::now();
@@ -64,7 +65,8 @@ TEST_F(GrpcServerTest, CutsOffWhoNeverFinishesTheHandshake) {
 
 TEST_F(GrpcServerTest, StopsInTimeWithHalfOpenConnections) {
     const std::shared_ptr server =
-        GrpcServer::start(wire::parse_endpoint("127.0.0.1:0").value(), plaintext(), {}, 1h).value();
+        GrpcServer::start(wire::parse_endpoint("127.0.0.1:0").value(), plaintext(), {&reports}, 1h)
+            .value();
     const auto first = connect_silently(loop, server->endpoint().port);
     const auto second = connect_silently(loop, server->endpoint().port);
     const auto begun = std::chrono::steady_clock::now();
@@ -91,9 +93,9 @@ private:
 
 TEST_F(GrpcServerTest, PeerWithoutACertificateSpeaksForNoNodeWhereOneIsNeeded) {
     for (const auto proof : {Proof::needed, Proof::none}) {
-        ReportsService reports(loop.get_executor(), fleet, proof);
+        ReportsService proving(loop.get_executor(), fleet, proof);
         const std::shared_ptr server =
-            GrpcServer::start(wire::parse_endpoint("127.0.0.1:0").value(), plaintext(), {&reports})
+            GrpcServer::start(wire::parse_endpoint("127.0.0.1:0").value(), plaintext(), {&proving})
                 .value();
         loop.restart();
         TurningLoop turning(loop);
