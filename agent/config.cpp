@@ -59,13 +59,6 @@ void check_aggregator(const AgentConfig& config, Faults& faults) {
     }
 }
 
-void check_uri(const char* key, const std::string& uri, Faults& faults) {
-    if (uri.find("://") == std::string::npos && uri.find(":/") == std::string::npos) {
-        faults.push_back(
-            {key, "expected a libvirt URI such as 'qemu:///system', found " + log_value(uri)});
-    }
-}
-
 }  // namespace
 
 daemon::SettingList settings_of(AgentConfig& config) {
@@ -103,10 +96,6 @@ daemon::SettingList settings_of(AgentConfig& config) {
 daemon::Faults validate(AgentConfig& config) {
     Faults faults;
     check_node_name(config, faults);
-    check_uri("libvirt-uri", config.libvirt_uri, faults);
-    if (!config.guests_uri.empty()) {
-        check_uri("guests-uri", config.guests_uri, faults);
-    }
     check_folder("state-dir", config.state_dir, faults);
     check_folder("host-root", config.host_root, faults);
     if (!config.labeller_dir.empty()) {

@@ -33,7 +33,8 @@ struct AgentConfig {
 /// The keys of file and flags, bound to the config; it must outlive the list.
 [[nodiscard]] daemon::SettingList settings_of(AgentConfig& config);
 
-/// Every fault of the config as a whole. Fills in the node's name first, if it is empty.
+/// Every fault of the config as a whole, but for the URIs, which the adapter judges. Fills in the
+/// node's name first, if it is empty.
 [[nodiscard]] daemon::Faults validate(AgentConfig& config);
 
 /// How the connection to the aggregator is secured.

@@ -5,6 +5,7 @@
 
 #include "agent/host_history.h"
 #include "documents/node_documents.h"
+#include "libvirt_glue/embed_uri.h"
 #include "libvirt_glue/host_fingerprint.h"
 #include "libvirt_glue/node_documents.h"
 
@@ -38,7 +39,7 @@ std::string software_of(const hypervisor::HostDocuments& documents) {
 }  // namespace
 
 std::string source_of(const std::string& uri) {
-    if (uri.find(":///embed") != std::string::npos) {
+    if (libvirt_glue::is_embed_uri(uri)) {
         return "embedded";
     }
     return uri.find(":///system") != std::string::npos ? "system" : "libvirt";

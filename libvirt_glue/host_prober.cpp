@@ -37,7 +37,7 @@ Task<Result<HostDocuments>> HostProber::probe() {
         co_return fail(Errc::refused, "a probe is going on already");
     }
     const Raised raised(probing_);
-    if (is_embedded(config_.uri)) {
+    if (is_embed_uri(config_.uri)) {
         co_return co_await probe_in_child();
     }
     co_return co_await probe_in_pool();

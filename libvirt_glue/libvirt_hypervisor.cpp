@@ -31,7 +31,7 @@ public:
     LibvirtHypervisor(const LibvirtConfig& config, const asio::any_io_executor& loop,
                       BlockingPool& pool, const Clock& clock)
         : loop_(loop), prober_(config, pool) {
-        if (is_embedded(config.uri)) {
+        if (is_embed_uri(config.uri)) {
             not_kept_.reach = Reach::not_kept;
             not_kept_.since = clock.wall();
         } else {
@@ -86,20 +86,16 @@ private:
 
 }  // namespace
 
-bool is_embedded(const std::string& uri) {
-    return is_embed_uri(uri);
-}
-
 std::vector<std::string> validate(const LibvirtConfig& config) {
     std::vector<std::string> faults;
     if (config.uri.empty() || config.uri.size() > uri_limit ||
         config.uri.find(":/") == std::string::npos) {
-        faults.push_back("libvirt-uri: expected a URI such as qemu:///embed, found '" +
+        faults.push_back("uri: expected a URI such as qemu:///embed, found '" +
                          config.uri.substr(0, uri_limit) + "'");
-    } else if (is_embedded(config.uri)) {
+    } else if (is_embed_uri(config.uri)) {
         const auto root = embed_root(with_embed_root(config.uri, config.embed_root));
         if (!root) {
-            faults.push_back("libvirt-uri, embed-root: " + root.error().message);
+            faults.push_back("uri, embed-root: " + root.error().message);
         }
         if (config.probe_command.empty()) {
             faults.emplace_back("probe-command: expected a program, found none");

@@ -40,8 +40,7 @@ struct LibvirtConfig {
 
 /// Guests behind `qemu:///embed` are only those that this process itself would start: none. Its
 /// connection() is Reach::not_kept and run() only waits.
-[[nodiscard]] bool is_embedded(const std::string& uri);
-
+///
 /// loop: where all members are called and handlers run. The config must be valid. pool and clock
 /// must outlive the object, and the loop's context must outlive the pool's threads: a call that
 /// comes back hands its answer to the loop. A URI that is not embedded starts libvirt's event

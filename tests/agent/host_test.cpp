@@ -91,6 +91,7 @@ TEST(NodeReadingTest, TakesTheLabellersFilesWhereTheyAre) {
 
 TEST(NodeReadingTest, NamesTheSourceOfAUri) {
     EXPECT_EQ(source_of("qemu:///embed?root=/x"), "embedded");
+    EXPECT_EQ(source_of("qemu:///embedded"), "libvirt") << "libvirt knows no such driver";
     EXPECT_EQ(source_of("qemu:///system"), "system");
     EXPECT_EQ(source_of("test:///default"), "libvirt");
 }

@@ -132,7 +132,7 @@ TEST(LibvirtConfigTest, ListsAllFaultsWithTheirKeys) {
 
     config = LibvirtConfig{};
     config.uri = "system";
-    EXPECT_THAT(validate(config), ElementsAre(HasSubstr("libvirt-uri")));
+    EXPECT_THAT(validate(config), ElementsAre(HasSubstr("uri: expected a URI")));
 }
 
 }  // namespace
