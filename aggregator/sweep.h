@@ -45,8 +45,8 @@ public:
     }
 
 private:
-    /// Nodes and guests of one turn: some ms.
-    static constexpr std::size_t turn_limit = 2000;
+    /// Nodes and guests of one turn: some ms, also where every node costs a comparison of its own.
+    static constexpr std::size_t turn_limit = 500;
 
     const Registry* registry_;
     Take take_;
