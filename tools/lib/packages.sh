@@ -4,7 +4,7 @@
 
 readonly build_packages=(
     build-essential cmake ninja-build ccache pkg-config git
-    libboost1.81-dev libboost-json1.81-dev libboost-url1.81-dev
+    libboost1.81-dev libboost-json1.81-dev
     libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc
     libspdlog-dev libfmt-dev libexpected-dev libyaml-cpp-dev libpugixml-dev libsimdjson-dev libxxhash-dev libcli11-dev
     prometheus-cpp-dev libsystemd-dev libvirt-dev libssl-dev
@@ -87,7 +87,7 @@ explain_apt() {
             "missing packages; check 'apt-get update' and try again"
     fi
     tail -n 15 "$log" | sed 's/^/    /' >&2
-    die "apt-get failed; its last lines are above"
+    die "apt-get failed; its last lines are above, all of them in build/packages.log"
 }
 
 # For root, libvirt's driver refuses to start without the user that it runs guests as. The package
@@ -114,10 +114,10 @@ need_packages() {
     note "installing: $missing"
     ((EUID == 0)) || command -v sudo >/dev/null ||
         die "packages are missing, you are not root and there is no sudo: run this as root once"
-    log=$(mktemp)
+    mkdir -p "$root/build"
+    log=$root/build/packages.log
     # An update that fails is told by the installation: a stale list may still be enough.
     apt update >"$log" 2>&1 || true
     # shellcheck disable=SC2086  # one word a package
     apt install --no-install-recommends $missing >>"$log" 2>&1 || explain_apt "$log"
-    rm -f "$log"
 }
