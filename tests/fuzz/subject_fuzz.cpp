@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/node_name.h"
 #include "cli/subject.h"
 
 namespace {
@@ -29,10 +30,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     expect(text.size() <= scout::cli::subject_limit);
     if (subject->kind == SubjectKind::host_model) {
-        expect(scout::cli::is_node_name(subject->node));
+        expect(scout::is_node_name(subject->node));
     } else {
         expect(!subject->name.empty());
-        expect(subject->node.empty() || scout::cli::is_node_name(subject->node));
+        expect(subject->node.empty() || scout::is_node_name(subject->node));
     }
     if (subject->kind == SubjectKind::guest) {
         const std::string again =
