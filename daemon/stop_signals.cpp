@@ -72,6 +72,9 @@ StopSignals::StopSignals(const asio::any_io_executor& loop, std::chrono::seconds
     const auto stop = handler(on_stop);
     for (std::size_t i = 0; i < signals.size(); ++i) {
         ::sigaction(signals[i], &stop, &former[i]);
+        if (signals[i] == SIGHUP && former[i].sa_handler == SIG_IGN) {
+            ::sigaction(SIGHUP, &former[i], nullptr);
+        }
     }
     const auto deadline = handler(on_deadline);
     ::sigaction(SIGALRM, &deadline, &former_alarm);

@@ -10,7 +10,8 @@
 
 namespace scout::daemon {
 
-/// SIGTERM, SIGINT and SIGHUP as one awaitable event; SIGPIPE is ignored.
+/// SIGTERM, SIGINT and SIGHUP as one awaitable event; SIGPIPE is ignored. A SIGHUP that is ignored
+/// already stays so: that is what nohup asks for.
 ///
 /// The handlers are raw ones, not asio's: the second signal and the deadline after the first must
 /// end the process even when the loop hangs. One object at a time; the old handlers come back with
