@@ -14,15 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Domain capabilities alone list no machine types: then nothing can be said of their labels.
-migration::StockGuest asked_of(const migration::StockGuest& guest, const Host& target) {
-    auto asked = guest;
-    if (target.documents.profile.machines.empty()) {
-        asked.machine_type.clear();
-    }
-    return asked;
-}
-
 HostSide host_side(const std::string& path, documents::NodeDocuments node,
                    const migration::CpuMap* map) {
     auto labels = migration::standalone_labels(node.profile, node.facts, map);
@@ -151,10 +142,9 @@ Hosts load_hosts(const std::vector<std::string>& documents, const migration::Cpu
 }
 
 PairAnswer compare_sides(const Side& guest, const HostSide& target, const migration::CpuMap* map) {
-    const auto asked = asked_of(guest.stock, target.host);
     return {.source = guest.path,
             .target = target.side.path,
-            .comparison = migration::compare(guest.guest, asked, target.host.view(), map)};
+            .comparison = migration::compare(guest.guest, guest.stock, target.host.view(), map)};
 }
 
 PairAnswer compare_by_truth(const Side& guest, const HostSide& target,

@@ -39,12 +39,8 @@ FeatureSet usable_models(const Profile& profile, const EffectiveSet& supported, 
 Host host_of(const NamedProfile& named, const CpuMap* map) {
     auto supported = supported_features(named.profile, map);
     auto usable = usable_models(named.profile, supported, map);
-    std::string vendor = named.profile.vendor;
-    if (vendor.empty() && named.profile.arch == "s390x") {
-        vendor = "IBM";
-    }
     return {.name = named.name,
-            .vendor = std::move(vendor),
+            .vendor = cpu_vendor(host_model_guest(named.profile), map),
             .usable = std::move(usable),
             .supported = std::move(supported)};
 }
@@ -95,9 +91,15 @@ std::string difference(const std::vector<NamedProfile>& profiles, const std::vec
         }
     }
     for (const auto& host : hosts) {
-        if (host.vendor != hosts.front().vendor) {
-            return "vendors differ: " + hosts.front().name + " is " + hosts.front().vendor + ", " +
-                   host.name + " is " + host.vendor +
+        const auto& first = hosts.front();
+        if (first.vendor.empty() || host.vendor.empty()) {
+            return "the documents do not name the CPU vendor of every host: " + first.name +
+                   " is of " + or_unstated(first.vendor) + ", " + host.name + " of " +
+                   or_unstated(host.vendor) + "; no model lets guests migrate between vendors";
+        }
+        if (host.vendor != first.vendor) {
+            return "vendors differ: " + first.name + " is " + first.vendor + ", " + host.name +
+                   " is " + host.vendor +
                    "; no model lets guests migrate between vendors, even where a name is common";
         }
     }

@@ -9,6 +9,8 @@
 #include "migration/cpu_map.h"
 #include "migration/profile.h"
 
+/// A CPU for a whole set of hosts. Pure; any thread; nothing here fails: where there is no baseline
+/// its reason says why.
 namespace scout::migration {
 
 /// A profile with the name that answers call it by (path or node).
@@ -34,8 +36,9 @@ struct Baseline {
                                        ///< some host cannot be compared
     std::map<std::string, Loss> losses;  ///< every host; empty if there is no model
     /// Features beyond `model` that all hosts support: the *custom* baseline, as require features
-    /// over the model. None if there is no model, or the set of some host or the model is not
-    /// known.
+    /// over the model. Of vmx-* only those that every host lists; without invtsc, which the cpu_map
+    /// marks migratable='no': it ties a guest to the TSC of its host. None if there is no model, or
+    /// the set of some host or the model is not known.
     std::optional<FeatureSet> custom_features;
     std::string map;       ///< cpu_map that was used; empty if there was none or nothing to compare
     bool assumed = false;  ///< some host is a bare `<cpu>`: its own set stands for what it supports
@@ -43,7 +46,8 @@ struct Baseline {
 
 /// Best = the largest expanded set among the models usable on all, one vendor; models that the map
 /// does not know rank last; on a tie the set's own vendor, then the lower name. Never a model that
-/// is not usable somewhere. Hosts that cannot be compared make the model none, with the reason.
+/// is not usable somewhere, and none where a vendor is not known (case 13). Hosts that cannot be
+/// compared make the model none, with the reason.
 [[nodiscard]] Baseline find_baseline(const std::vector<NamedProfile>& hosts, const CpuMap* map);
 
 }  // namespace scout::migration

@@ -8,26 +8,6 @@
 namespace scout::migration {
 namespace {
 
-/// Where the labels are ours and the profile's features could not be expanded, a missing feature
-/// label proves nothing.
-void soften(StockAnswer& gate, const NodeView& target, const CpuMap* map) {
-    if (!target.labels_derived || gate.verdict != Verdict::cannot) {
-        return;
-    }
-    const auto supported = supported_features(target.profile, map);
-    const bool only_features =
-        std::all_of(gate.reasons.begin(), gate.reasons.end(),
-                    [](const Reason& reason) { return reason.code == ReasonCode::feature; });
-    if (supported.known() || !only_features) {
-        return;
-    }
-    gate.verdict = Verdict::unknown;
-    gate.reasons = {{.code = ReasonCode::not_comparable,
-                     .layer = Layer::stock,
-                     .text = "the feature labels of the target cannot be told: " + supported.why,
-                     .keys = supported.keys}};
-}
-
 std::string count_text(std::size_t count, std::string_view what) {
     return std::to_string(count) + " " + std::string{what};
 }
@@ -37,8 +17,10 @@ std::string count_text(std::size_t count, std::string_view what) {
 Comparison compare(const GuestCpu& guest, const StockGuest& stock, const NodeView& target,
                    const CpuMap* map) {
     auto truth = compare_truth(guest, {.profile = target.profile, .facts = target.facts}, map);
-    auto gate = pass_gate(stock, stock_node(target.labels));
-    soften(gate, target, map);
+    auto gate =
+        pass_gate(stock, target.labels_derived
+                             ? derived_stock_node(target.labels, target.profile, target.facts, map)
+                             : stock_node(target.labels));
     Comparison out;
     out.gate = gate.verdict;
     out.truth = truth.verdict;

@@ -9,6 +9,8 @@
 #include "migration/stock_gate.h"
 #include "migration/verdict.h"
 
+/// Both layers in one answer. Pure; any thread; nothing here fails: what cannot be told is
+/// Verdict::unknown with a reason.
 namespace scout::migration {
 
 /// One node as every question sees it.
@@ -38,6 +40,9 @@ struct Comparison {
     }
 };
 
+/// Asks both layers and combines them: design §5. `stock` is what KubeVirt would ask for the same
+/// guest (stock_gate.h). `map` may be null. What derived labels leave open makes the gate unknown,
+/// and machine types are passed over where the documents list none.
 [[nodiscard]] Comparison compare(const GuestCpu& guest, const StockGuest& stock,
                                  const NodeView& target, const CpuMap* map);
 

@@ -88,23 +88,11 @@ private:
     std::vector<Reason> unknown_;
 };
 
-/// Vendor that the guest's CPU shows: its own, else the one its model is of.
-std::string guest_vendor(const GuestCpu& guest, const CpuMap* map) {
-    if (!guest.vendor.empty()) {
-        return guest.vendor;
-    }
-    const MapModel* model = map != nullptr ? map->find(guest.model) : nullptr;
-    return model != nullptr ? model->vendor : std::string{};
-}
-
 void check_vendor(const GuestCpu& guest, const Profile& target, const CpuMap* map,
                   Findings& findings) {
-    const std::string wanted = guest_vendor(guest, map);
-    std::string offered = target.vendor;
-    if (offered.empty() && target.host_model) {
-        offered = guest_vendor(host_model_guest(target), map);
-    }
-    if (wanted == offered) {
+    const std::string wanted = cpu_vendor(guest, map);
+    const std::string offered = cpu_vendor(host_model_guest(target), map);
+    if (wanted == offered && !wanted.empty()) {
         return;
     }
     if (!guest.vendor.empty() && !offered.empty()) {
@@ -114,12 +102,11 @@ void check_vendor(const GuestCpu& guest, const Profile& target, const CpuMap* ma
                          {wanted, offered}));
         return;
     }
-    findings.unknown(
-        truth_reason(ReasonCode::vendor,
-                     "the documents do not name the CPU vendor on both sides (guest: " +
-                         (wanted.empty() ? "unstated" : wanted) +
-                         ", target: " + (offered.empty() ? "unstated" : offered) + ")",
-                     {"vendor"}));
+    findings.unknown(truth_reason(
+        ReasonCode::vendor,
+        "the documents do not name the CPU vendor on both sides (guest: " + or_unstated(wanted) +
+            ", target: " + or_unstated(offered) + ")",
+        {"vendor"}));
 }
 
 void check_machine(const GuestCpu& guest, const Profile& target, Findings& findings) {
@@ -195,6 +182,15 @@ FeatureSet check_features(const EffectiveSet& wanted, const EffectiveSet& offere
 }
 
 }  // namespace
+
+std::string cpu_vendor(const GuestCpu& guest, const CpuMap* map) {
+    if (!guest.vendor.empty()) {
+        return guest.vendor;
+    }
+    const MapModel* model = map != nullptr ? map->find(guest.model) : nullptr;
+    return model != nullptr && !model->vendor.empty() ? model->vendor
+                                                      : std::string{default_vendor(guest.arch)};
+}
 
 std::optional<unsigned> address_limit(const Profile& profile) {
     if (!profile.host_model || !profile.host_model->maxphysaddr) {

@@ -53,6 +53,10 @@ struct EffectiveSet {
 /// Features that the hypervisor can enable: the list where there is one, else its host-model's set.
 [[nodiscard]] EffectiveSet supported_features(const Profile& profile, const CpuMap* map);
 
+/// Vendor that the guest's CPU shows: its own, else the one its model is of, else the one of its
+/// architecture; empty: not known, and never taken for equal to another that is not.
+[[nodiscard]] std::string cpu_vendor(const GuestCpu& guest, const CpuMap* map);
+
 /// Widest physical addresses that the hypervisor can show a guest, in bits: what domain
 /// capabilities say of the host, or what a bare `<cpu>` has itself; none if unstated.
 [[nodiscard]] std::optional<unsigned> address_limit(const Profile& profile);
@@ -81,10 +85,12 @@ struct Target {
     const HostFacts& facts;
 };
 
+/// What one side does not tell makes the answer unknown, never an error; both sides' faults and
+/// everything that is missing are among the reasons. `map` may be null.
 [[nodiscard]] TruthAnswer compare_truth(const GuestCpu& guest, Target target, const CpuMap* map);
 
-/// KubeVirt's tolerance (dossier §14 case; TSCTolerancePPM = 250): a host that cannot scale takes
-/// frequencies within 250 ppm of its own, one that can takes lower ones too.
+/// KubeVirt's tolerance (case 14; TSCTolerancePPM = 250, dossier §14): a host that cannot scale
+/// takes frequencies within 250 ppm of its own, one that can takes lower ones too.
 [[nodiscard]] bool tsc_acceptable(std::uint64_t guest_hz, std::uint64_t host_hz, bool scalable);
 
 }  // namespace scout::migration

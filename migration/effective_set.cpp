@@ -26,6 +26,11 @@ EffectiveSet not_known(std::string why, std::string key, const CpuMap* map) {
     return set;
 }
 
+/// A document that lists some of what every CPU has and not all of its own model is unexpanded.
+bool lists_all_of(const GuestCpu& guest, const MapModel& model) {
+    return subtract(subtract(model.features, guest.require), guest.disable).empty();
+}
+
 std::string unknown_model(const std::string& model, const CpuMap* map) {
     if (map == nullptr) {
         return "the document does not list every feature of model " + model +
@@ -52,12 +57,13 @@ EffectiveSet effective_features(const GuestCpu& guest, const CpuMap* map) {
     }
     EffectiveSet set;
     set.reports_vmx = lists_vmx_details(guest.require) || lists_vmx_details(guest.disable);
-    if (is_expanded(guest.arch, guest.require, guest.disable)) {
+    const MapModel* model = map != nullptr ? map->find(guest.model) : nullptr;
+    if (is_expanded(guest.arch, guest.require, guest.disable) &&
+        (model == nullptr || lists_all_of(guest, *model))) {
         set.origin = SetOrigin::expanded;
         set.features = subtract(guest.require, guest.disable);
         return set;
     }
-    const MapModel* model = map != nullptr ? map->find(guest.model) : nullptr;
     if (model == nullptr) {
         return not_known(unknown_model(guest.model, map), guest.model, map);
     }

@@ -32,6 +32,8 @@ struct GuestCpu {
     std::optional<std::uint64_t> tsc_hz;   ///< fixed TSC frequency in Hz, if pinned
     std::optional<unsigned> address_bits;  ///< see fixed_address_bits()
     bool bare = false;  ///< from a lone `<cpu>`, which names neither architecture nor domain type
+    std::string doubt;  ///< why the document leaves open which CPU the guest has (one clause), as
+                        ///< one of a guest that does not run does; empty: it does not
 
     friend bool operator==(const GuestCpu&, const GuestCpu&) = default;
 };

@@ -33,10 +33,6 @@ bool has_cpu_labels(std::string_view arch) {
     return arch.empty() || arch == "x86_64" || arch == "s390x";
 }
 
-std::string_view default_vendor(std::string_view arch) {
-    return arch == "s390x" ? "IBM" : "";
-}
-
 void add_models(Labels& labels, const Profile& profile, const LabelOptions& options) {
     for (const auto& model : profile.models) {
         if (!model.usable || is_obsolete(model.name, options)) {
@@ -147,6 +143,9 @@ std::vector<std::string> labels_not_derivable(const Profile& profile, const Host
         keys.emplace_back(label::cpu_model);
         if (map == nullptr) {
             keys.emplace_back(label::known_model);
+        }
+        if (profile.vendor.empty()) {
+            keys.emplace_back(label::vendor);
         }
         for (const char* kind : {"s390-pv", "sev", "sev-es", "sev-snp", "tdx"}) {
             keys.push_back(std::string{label::launch_security} + kind);

@@ -10,7 +10,8 @@
 #include "migration/cpu_map.h"
 #include "migration/profile.h"
 
-/// The node labels of KubeVirt's labeller (dossier §5.2), as constants and as a function.
+/// The node labels of KubeVirt's labeller (dossier §5.2), as constants and as a function. Pure; any
+/// thread; nothing here fails: what a profile does not tell is left out. TSC frequencies are in Hz.
 namespace scout::migration {
 
 using Labels = std::map<std::string, std::string, std::less<>>;
@@ -54,8 +55,8 @@ struct LabelOptions {
 /// sorted; one that ends in "/" stands for every key that begins so. On the node itself the
 /// labeller asks /dev/kvm for the Hyper-V ones and sysctl for the realtime one (dossier §5.2), so
 /// no document ever tells those; machine types and TSC come from capabilities, CPU features and
-/// models from domain capabilities with a cpu_map that knows the model. Its `vm-arch-` keys, which
-/// it writes under a feature gate only, are in neither list.
+/// models from domain capabilities with a cpu_map that knows the model, the vendor from either. Its
+/// `vm-arch-` keys, which it writes under a feature gate only, are in neither list.
 [[nodiscard]] std::vector<std::string> labels_not_derivable(const Profile& profile,
                                                             const HostFacts& facts,
                                                             const CpuMap* map);

@@ -145,8 +145,9 @@ std::uint32_t Matrix::Impl::find_or_make(std::span<const LabelView> labels,
         }
     }
     std::vector<Interner::Id> names;
-    auto facts = make_class(stock_node(relevant), profile, options_.machine_type, options_.map,
-                            names_, names);
+    const auto node = profile == nullptr ? stock_node(relevant)
+                                         : derived_stock_node(relevant, *profile, {}, options_.map);
+    auto facts = make_class(node, profile, options_.machine_type, options_.map, names_, names);
     if (const auto found = by_facts_.find(facts); found != by_facts_.end()) {
         release(names);
         return found->second;

@@ -25,11 +25,14 @@ using LabelView = std::pair<std::string_view, std::string_view>;
 /// Nodes fall into classes (equal labels that matter, equal profile); features are interned to bits
 /// and class × class is word operations; counts come from class sizes (design §5). Adding or
 /// removing a node touches one class: O(classes), never O(nodes). A full recomputation equals the
-/// incremental result after any sequence. One thread.
+/// incremental result after any sequence. One thread. A NodeId that
+/// is not of a node in the matrix throws std::logic_error: the caller is broken.
 class Matrix {
 public:
     struct Options {
-        std::string machine_type;     ///< judged by the gate for every guest; empty: not judged
+        /// Judged by the gate for every guest, but not on nodes whose profile lists none; empty:
+        /// not judged.
+        std::string machine_type;
         const CpuMap* map = nullptr;  ///< must outlive the matrix
     };
     using NodeId = std::uint32_t;
@@ -41,7 +44,8 @@ public:
     Matrix(const Matrix&) = delete;
     Matrix& operator=(const Matrix&) = delete;
 
-    /// Adds a node. Labels in any order; those that do not matter are passed over. `profile` null:
+    /// Adds a node. Labels in any order; those that do not matter are passed over. With a profile
+    /// they are those derived from it (labeller_labels()). `profile` null:
     /// the truth layer knows the node by its labels alone (design §5: guest = required ∪ (model
     /// expansion ∩ own cpu-feature labels), supported = cpu-feature labels).
     /// `digest` names the profile (content address); equal digests must mean equal profiles.

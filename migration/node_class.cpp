@@ -45,7 +45,12 @@ void fill_gate(NodeClass& out, SetBlock::Members& members, const StockNode& node
     out.impossible = node.host_models.size() != 1;
     out.schedulable = node.schedulable;
     out.obsolete = node.obsolete_host_model;
-    out.machine_offered = machine_type.empty() || contains(node.machine_types, machine_type);
+    out.tells_features = node.tells(label::cpu_feature);
+    out.tells_models = node.tells(label::known_model);
+    out.tells_vendors = node.tells(label::vendor);
+    out.tells_arch = node.tells(label::arch);
+    out.machine_offered = machine_type.empty() || !node.tells(label::machine_type) ||
+                          contains(node.machine_types, machine_type);
     out.has_arch = !node.arch.empty();
     out.arch = names.one(arch_kind, node.arch);
     out.host_model =
@@ -71,19 +76,14 @@ void fill_truth(NodeClass& out, SetBlock::Members& members, const Profile& profi
     out.emulated = fault && fault->code == ReasonCode::virt_type;
     out.comparable = !fault;
     out.vendor_stated = !profile.vendor.empty();
-    const MapModel* model =
-        map != nullptr && profile.host_model ? map->find(profile.host_model->name) : nullptr;
-    fill_identity(out, profile.arch,
-                  profile.vendor.empty() && model != nullptr ? model->vendor : profile.vendor,
-                  names);
     const auto host_model = host_model_guest(profile);
+    fill_identity(out, profile.arch, cpu_vendor(host_model, map), names);
     const auto guest = effective_features(host_model, map);
     const auto supported = supported_features(profile, map);
     out.guest_known = guest.known();
     out.supported_known = supported.known();
     out.reports_vmx = guest.reports_vmx;
     out.offers_vmx = supported.reports_vmx;
-    out.labels_follow = !supported.known();
     out.address_bits = host_model.address_bits.value_or(0);
     out.address_limit = address_limit(profile).value_or(0);
     names.put_guest(members, guest.features);
@@ -96,7 +96,9 @@ void fill_truth_from_labels(NodeClass& out, SetBlock::Members& members, const St
                             const CpuMap* map, Names& names) {
     out.comparable = node.host_models.size() == 1;
     out.vendor_stated = node.vendors.size() == 1;
-    fill_identity(out, node.arch, out.vendor_stated ? node.vendors.front() : std::string{}, names);
+    fill_identity(out, node.arch,
+                  out.vendor_stated ? node.vendors.front() : std::string{default_vendor(node.arch)},
+                  names);
     out.supported_known = true;
     out.reports_vmx = lists_vmx_details(node.required);
     out.offers_vmx = lists_vmx_details(node.features);
@@ -111,9 +113,14 @@ void fill_truth_from_labels(NodeClass& out, SetBlock::Members& members, const St
 
 Verdict vendor_verdict(const NodeClass& source, const NodeClass& target) noexcept {
     if (source.vendor == target.vendor) {
-        return Verdict::can;
+        return source.has_vendor ? Verdict::can : Verdict::unknown;
     }
     return source.vendor_stated && target.has_vendor ? Verdict::cannot : Verdict::unknown;
+}
+
+/// What lacking a label means: nothing where the node's documents do not tell such labels.
+Verdict lacking(bool told) noexcept {
+    return told ? Verdict::cannot : Verdict::unknown;
 }
 
 Verdict address_verdict(const NodeClass& source, const NodeClass& target) noexcept {
@@ -199,20 +206,25 @@ Verdict gate_between(const NodeClass& source, const NodeClass& target) noexcept 
     if (source.impossible) {
         return Verdict::unknown;
     }
-    if (!target.schedulable || target.obsolete || !target.machine_offered ||
-        (source.has_arch && source.arch != target.arch) ||
-        !target.sets.has(NameSet::known_models, source.host_model)) {
+    if (!target.schedulable || target.obsolete || !target.machine_offered) {
         return Verdict::cannot;
     }
-    const bool all_vendors = source.sets.within(NameSet::vendors, target.sets, NameSet::vendors);
-    if (!all_vendors && !source.sets.meets(NameSet::vendors, target.sets, NameSet::vendors)) {
-        return Verdict::cannot;
+    auto verdict = Verdict::can;
+    if (source.has_arch && source.arch != target.arch) {
+        verdict = lacking(target.tells_arch);
     }
-    if (!source.sets.within(NameSet::required, target.sets, NameSet::features)) {
-        const bool proves_nothing = target.labels_follow && all_vendors;
-        return proves_nothing ? Verdict::unknown : Verdict::cannot;
+    if (!target.sets.has(NameSet::known_models, source.host_model)) {
+        verdict = combine(verdict, lacking(target.tells_models));
     }
-    return all_vendors ? Verdict::can : Verdict::unknown;
+    if (!source.sets.within(NameSet::vendors, target.sets, NameSet::vendors)) {
+        const bool some = source.sets.meets(NameSet::vendors, target.sets, NameSet::vendors);
+        verdict = combine(verdict, lacking(!some && target.tells_vendors));
+    }
+    if (verdict != Verdict::cannot &&
+        !source.sets.within(NameSet::required, target.sets, NameSet::features)) {
+        verdict = combine(verdict, lacking(target.tells_features));
+    }
+    return verdict;
 }
 
 Verdict truth_between(const NodeClass& source, const NodeClass& target) noexcept {

@@ -14,6 +14,8 @@
 
 /// What the matrix keeps of one class of equal nodes: the facts of both layers as numbers and bits.
 /// The bit form of pass_gate() and compare_truth() for host-model guests; tests hold them equal.
+/// Sources of the rules: stock_gate.h and cpu_truth.h. Any thread, but an Interner is one thread's;
+/// nothing here fails. Widths of addresses are in bits.
 namespace scout::migration {
 
 /// The sets of names that the two layers compare.
@@ -63,6 +65,11 @@ struct NodeClass {
     bool obsolete = false;
     bool machine_offered = true;
     bool has_arch = false;
+    // which of its labels are known to be all that it has: see StockNode::tells()
+    bool tells_features = true;
+    bool tells_models = true;
+    bool tells_vendors = true;
+    bool tells_arch = true;
     // truth
     bool emulated = false;    ///< virt type other than KVM: nothing may be concluded
     bool comparable = false;  ///< a host model, on an architecture that has features
@@ -73,7 +80,6 @@ struct NodeClass {
     bool vendor_stated = false;  ///< by the document itself, not by the model
     bool has_vendor = false;
     bool has_truth_arch = false;
-    bool labels_follow = false;  ///< what the profile leaves open, the labels do too
     unsigned address_bits = 0;   ///< that the guest insists on; 0: none
     unsigned address_limit = 0;  ///< of the target; 0: unstated
     Interner::Id host_model = 0;
@@ -85,7 +91,8 @@ struct NodeClass {
     friend bool operator==(const NodeClass&, const NodeClass&) = default;
 };
 
-/// Facts of a class from its labels, and from its profile where there is one. `acquired` gets every
+/// Facts of a class from its labels, and from its profile where there is one (then `node` is of
+/// derived_stock_node()). `acquired` gets every
 /// number taken from the interner; it is released with the class.
 [[nodiscard]] NodeClass make_class(const StockNode& node, const Profile* profile,
                                    const std::string& machine_type, const CpuMap* map,

@@ -81,6 +81,10 @@ std::string digest(const Profile& profile) {
     return sha256_hex(text.text());
 }
 
+std::string_view default_vendor(std::string_view arch) noexcept {
+    return arch == "s390x" ? "IBM" : "";
+}
+
 const NamedModel* find_model(const Profile& profile, std::string_view name) {
     const auto found = std::find_if(profile.models.begin(), profile.models.end(),
                                     [name](const auto& model) { return model.name == name; });

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "migration/feature_set.h"
@@ -87,6 +88,11 @@ struct HostFacts {
 /// Content address: SHA-256 hex of a canonical text of the profile. Equal profiles, equal digest.
 [[nodiscard]] std::string digest(const Profile& profile);
 
+/// The named model of domain capabilities; nullptr if they do not list it.
 [[nodiscard]] const NamedModel* find_model(const Profile& profile, std::string_view name);
+
+/// Vendor of CPUs whose documents never name one: IBM on s390x, as the labeller has it (dossier
+/// §5.2); empty elsewhere.
+[[nodiscard]] std::string_view default_vendor(std::string_view arch) noexcept;
 
 }  // namespace scout::migration

@@ -53,9 +53,18 @@ public:
         std::set_difference(wanted.begin(), wanted.end(), offered.begin(), offered.end(),
                             std::back_inserter(lacking));
         if (!lacking.empty()) {
-            refuse(code,
-                   "the target node has no label for " + std::string{what} + " " + join(lacking),
-                   keyed(prefix, lacking));
+            lack(prefix, code,
+                 "the target node has no label for " + std::string{what} + " " + join(lacking),
+                 keyed(prefix, lacking));
+        }
+    }
+    /// Refuses for want of this label, unless the target's documents do not tell it.
+    void lack(std::string_view label, ReasonCode code, std::string text,
+              std::vector<std::string> keys) {
+        if (target_.tells(label)) {
+            refuse(code, std::move(text), std::move(keys));
+        } else {
+            note(code, text + ", as far as its documents tell", std::move(keys));
         }
     }
     void refuse(ReasonCode code, std::string text, std::vector<std::string> keys) {
@@ -64,6 +73,10 @@ public:
     /// A reason that makes the answer unknown, unless something else refuses.
     void note(ReasonCode code, std::string text, std::vector<std::string> keys) {
         noted_.push_back(stock_reason(code, std::move(text), std::move(keys)));
+    }
+    void add(StockAnswer part) {
+        auto& reasons = part.verdict == Verdict::cannot ? refused_ : noted_;
+        std::move(part.reasons.begin(), part.reasons.end(), std::back_inserter(reasons));
     }
     [[nodiscard]] const StockNode& target() const noexcept { return target_; }
     [[nodiscard]] StockAnswer answer() && {
@@ -88,15 +101,14 @@ void check_node(const StockGuest& guest, Gate& gate) {
                     {std::string{label::schedulable}});
     }
     if (!guest.arch.empty() && guest.arch != target.arch) {
-        gate.refuse(ReasonCode::arch,
-                    "the guest needs " + std::string{label::arch} + "=" + guest.arch +
-                        ", the target node has " + (target.arch.empty() ? "none" : target.arch),
-                    {std::string{label::arch}});
+        gate.lack(label::arch, ReasonCode::arch,
+                  "the guest needs " + std::string{label::arch} + "=" + guest.arch +
+                      ", the target node has " + (target.arch.empty() ? "none" : target.arch),
+                  {std::string{label::arch}});
     }
-    if (!guest.host_model.empty() && target.obsolete_host_model) {
-        gate.refuse(ReasonCode::model,
-                    "the target node's own host model is obsolete (KubeVirt CR, obsoleteCPUModels)",
-                    {std::string{label::obsolete}});
+    if (!guest.machine_type.empty() && target.tells(label::machine_type)) {
+        gate.require(ReasonCode::machine_type, label::machine_type, {guest.machine_type},
+                     target.machine_types, "machine type");
     }
 }
 
@@ -105,24 +117,77 @@ std::string model_kind(std::string_view kind, const std::string& model) {
            (is_built_in_obsolete(model) ? " (obsolete by KubeVirt's built-in list)" : "");
 }
 
-void check_models(const StockGuest& guest, Gate& gate) {
-    const auto& target = gate.target();
-    if (!guest.host_model.empty()) {
-        gate.require(ReasonCode::model, label::known_model, {guest.host_model}, target.known_models,
-                     model_kind("known model", guest.host_model));
+StockAnswer as_named_model(const StockGuest& guest, const StockNode& target) {
+    Gate gate(target);
+    gate.require(ReasonCode::model, label::cpu_model, {guest.named_model}, target.usable_models,
+                 model_kind("usable model", guest.named_model));
+    return std::move(gate).answer();
+}
+
+StockAnswer as_host_model(const StockGuest& guest, const StockNode& target) {
+    if (guest.impossible) {
+        return {.verdict = Verdict::unknown, .reasons = {*guest.impossible}};
     }
-    if (!guest.named_model.empty() && guest.either_reading &&
-        !contains(target.usable_models, guest.named_model) &&
-        contains(target.known_models, guest.named_model)) {
-        gate.note(
-            ReasonCode::model,
-            "the target node knows model " + guest.named_model +
-                " but does not offer it by name: a guest that asked for host-model passes, one "
-                "that asked for the model does not, and live XML does not tell which it was",
-            keyed(label::cpu_model, {guest.named_model}));
-    } else if (!guest.named_model.empty()) {
-        gate.require(ReasonCode::model, label::cpu_model, {guest.named_model}, target.usable_models,
-                     model_kind("usable model", guest.named_model));
+    Gate gate(target);
+    if (target.obsolete_host_model) {
+        gate.refuse(ReasonCode::model,
+                    "the target node's own host model is obsolete (KubeVirt CR, obsoleteCPUModels)",
+                    {std::string{label::obsolete}});
+    }
+    gate.require(ReasonCode::model, label::known_model, {guest.host_model}, target.known_models,
+                 model_kind("known model", guest.host_model));
+    auto features = subtract(guest.features, target.features);
+    if (guest.at_most_features && !features.empty()) {
+        gate.note(ReasonCode::feature,
+                  "the target node has no label for CPU feature " + join(features) +
+                      ", which KubeVirt may ask for",
+                  keyed(label::cpu_feature, features));
+    } else {
+        gate.require(ReasonCode::feature, label::cpu_feature, guest.features, target.features,
+                     "CPU feature");
+    }
+    return std::move(gate).answer();
+}
+
+/// "passes", or why not.
+std::string outcome(const StockAnswer& reading) {
+    if (reading.verdict == Verdict::can) {
+        return "passes";
+    }
+    return (reading.verdict == Verdict::cannot ? "does not pass (" : "may not pass (") +
+           reading.reasons.front().text + ")";
+}
+
+/// Live XML of a host-model guest looks like that of a guest with a named model.
+StockAnswer as_either(const StockGuest& guest, const StockNode& target) {
+    auto host = as_host_model(guest, target);
+    auto named = as_named_model(guest, target);
+    if (host.verdict == Verdict::can && named.verdict == Verdict::can) {
+        return host;
+    }
+    if (host.verdict == Verdict::cannot && named.verdict == Verdict::cannot) {
+        std::move(host.reasons.begin(), host.reasons.end(), std::back_inserter(named.reasons));
+        return named;
+    }
+    const auto& doubt = named.verdict == Verdict::can ? host.reasons : named.reasons;
+    return {.verdict = Verdict::unknown,
+            .reasons = {stock_reason(doubt.front().code,
+                                     "live XML does not tell what the guest asked for: as a "
+                                     "host-model guest it " +
+                                         outcome(host) + ", as one with model " +
+                                         guest.named_model + " it " + outcome(named),
+                                     doubt.front().keys)}};
+}
+
+void check_models(const StockGuest& guest, Gate& gate) {
+    const bool host = !guest.host_model.empty() || guest.impossible;
+    const bool named = !guest.named_model.empty();
+    if (host && named) {
+        gate.add(as_either(guest, gate.target()));
+    } else if (host) {
+        gate.add(as_host_model(guest, gate.target()));
+    } else if (named) {
+        gate.add(as_named_model(guest, gate.target()));
     }
 }
 
@@ -153,14 +218,18 @@ void check_tsc(const StockGuest& guest, Gate& gate) {
     const auto& target = gate.target();
     const std::string wanted = std::to_string(*guest.tsc_hz);
     if (!target.tsc_hz || !tsc_acceptable(*guest.tsc_hz, *target.tsc_hz, target.tsc_scalable)) {
-        gate.refuse(ReasonCode::tsc,
-                    "the guest's TSC is pinned to " + wanted + " Hz, the target node takes " +
-                        (target.tsc_hz ? std::to_string(*target.tsc_hz) + " Hz" : "no pinned TSC"),
-                    {std::string{label::tsc_scheduling} + wanted});
+        gate.lack(label::tsc_frequency, ReasonCode::tsc,
+                  "the guest's TSC is pinned to " + wanted + " Hz, the target node takes " +
+                      (target.tsc_hz ? std::to_string(*target.tsc_hz) + " Hz" : "no pinned TSC"),
+                  {std::string{label::tsc_scheduling} + wanted});
     }
 }
 
 }  // namespace
+
+bool StockNode::tells(std::string_view key) const {
+    return not_told.empty() || !contains(not_told, key);
+}
 
 StockNode stock_node(const Labels& labels) {
     StockNode node;
@@ -176,6 +245,16 @@ StockNode stock_node(const Labels& labels) {
     node.machine_types = names_behind(labels, label::machine_type);
     node.tsc_hz = whole_number(value_of(labels, label::tsc_frequency));
     node.tsc_scalable = value_of(labels, label::tsc_scalable) == "true";
+    return node;
+}
+
+StockNode derived_stock_node(const Labels& labels, const Profile& profile, const HostFacts& facts,
+                             const CpuMap* map) {
+    auto node = stock_node(labels);
+    node.not_told = labels_not_derivable(profile, facts, map);
+    if (node.arch.empty()) {
+        node.not_told = unite(node.not_told, {std::string{label::arch}});
+    }
     return node;
 }
 
@@ -206,18 +285,23 @@ StockGuest stock_host_model_guest(const StockNode& source, std::string_view mach
 
 StockGuest stock_guest(const GuestCpu& guest, const StockNode& source) {
     StockGuest out;
-    const bool as_host_model = source.host_models.size() == 1 &&
-                               source.host_models.front() == guest.model &&
-                               std::includes(guest.require.begin(), guest.require.end(),
-                                             source.required.begin(), source.required.end());
-    if (as_host_model) {
-        out = stock_host_model_guest(source, guest.machine);
-    } else {
-        out.arch = source.arch.empty() ? go_arch(guest.arch) : source.arch;
+    if (source.host_models.empty() || guest.model.empty()) {
+        out.arch = source.arch;
         out.vendors = source.vendors;
         out.machine_type = guest.machine;
+        out.host_model = guest.model;
+        out.features = guest.require;
+        out.at_most_features = true;
+    } else {
+        out = stock_host_model_guest(source, guest.machine);
+    }
+    const bool is_host_model = !source.host_models.empty() && out.host_model == guest.model &&
+                               subtract(source.required, guest.require).empty();
+    if (!is_host_model && guest.mode != CpuMode::host_model) {
         out.named_model = guest.model;
-        out.either_reading = true;
+    }
+    if (out.arch.empty()) {
+        out.arch = go_arch(guest.arch);
     }
     if (out.vendors.empty() && !guest.vendor.empty()) {
         out.vendors = {guest.vendor};
@@ -227,7 +311,7 @@ StockGuest stock_guest(const GuestCpu& guest, const StockNode& source) {
 }
 
 StockAnswer pass_gate(const StockGuest& guest, const StockNode& target) {
-    if (guest.impossible) {
+    if (guest.impossible && guest.named_model.empty()) {
         return {.verdict = Verdict::unknown, .reasons = {*guest.impossible}};
     }
     Gate gate(target);
@@ -235,12 +319,6 @@ StockAnswer pass_gate(const StockGuest& guest, const StockNode& target) {
     check_tsc(guest, gate);
     check_vendor(guest, gate);
     check_models(guest, gate);
-    if (!guest.machine_type.empty()) {
-        gate.require(ReasonCode::machine_type, label::machine_type, {guest.machine_type},
-                     target.machine_types, "machine type");
-    }
-    gate.require(ReasonCode::feature, label::cpu_feature, guest.features, target.features,
-                 "CPU feature");
     return std::move(gate).answer();
 }
 

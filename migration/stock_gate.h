@@ -11,7 +11,8 @@
 #include "migration/labels.h"
 #include "migration/verdict.h"
 
-/// The stock gate: KubeVirt's own predicate over node labels (dossier §5.4), quirks included.
+/// The stock gate: KubeVirt's own predicate over node labels (dossier §5.4), quirks included. Pure;
+/// any thread; nothing here fails. TSC frequencies are in Hz.
 namespace scout::migration {
 
 /// A node's labels that matter to the gate, sorted out of all its labels.
@@ -28,21 +29,34 @@ struct StockNode {
     FeatureSet machine_types;
     std::optional<std::uint64_t> tsc_hz;
     bool tsc_scalable = false;
+    /// Labels that nobody read from the node and its documents do not tell, as
+    /// labels_not_derivable() writes them; empty for a node's real labels.
+    FeatureSet not_told;
+
+    /// False if lacking this label proves nothing.
+    [[nodiscard]] bool tells(std::string_view key) const;
 };
 
+/// From the labels that a node really carries: what is not among them, it lacks (case 32).
 [[nodiscard]] StockNode stock_node(const Labels& labels);
 
-/// What stock KubeVirt would ask of the target node for one guest.
+/// From labels made of its documents (standalone_labels()).
+[[nodiscard]] StockNode derived_stock_node(const Labels& labels, const Profile& profile,
+                                           const HostFacts& facts, const CpuMap* map);
+
+/// What stock KubeVirt would ask of the target node for one guest. With both models set, live XML
+/// does not tell which was asked for: each reading is judged by itself.
 struct StockGuest {
     std::string arch;                  ///< Kubernetes' name; empty: not asked
     std::string host_model;            ///< for host-model guests
+    FeatureSet features;               ///< required features, for host-model guests
+    bool at_most_features = false;     ///< KubeVirt may ask for fewer of `features`
     std::string named_model;           ///< for guests with a named model
-    bool either_reading = false;       ///< may as well be host-model: live XML tells only the model
-    FeatureSet features;               ///< required features, explicit ones included
     std::vector<std::string> vendors;  ///< every vendor label of the source; empty: none is asked
     std::string machine_type;          ///< empty: not asked
     std::optional<std::uint64_t> tsc_hz;
-    std::optional<Reason> impossible;  ///< KubeVirt could not even ask (no or two host models)
+    std::optional<Reason> impossible;  ///< as host-model KubeVirt could not even ask (no or two
+                                       ///< host models)
 };
 
 /// The host-model guest that starts on this node now. `machine_type` may be empty: not judged.
@@ -51,8 +65,8 @@ struct StockGuest {
 
 /// A running guest by its live CPU, on a node with these labels. A custom model counts as
 /// host-model where it equals the source's host model and the guest lists at least the features
-/// required there. Else live XML does not tell which was asked for: where the two readings part,
-/// the gate's answer is unknown.
+/// required there. Else it may be either: as host-model it needs what the source's labels say or,
+/// if they are not known, its own model and at most its own features.
 [[nodiscard]] StockGuest stock_guest(const GuestCpu& guest, const StockNode& source);
 
 struct StockAnswer {
@@ -60,6 +74,9 @@ struct StockAnswer {
     std::vector<Reason> reasons;         ///< layer stock; keys are the label keys
 };
 
+/// Order and meaning of the steps: dossier §5.4. A label that the target's documents do not tell
+/// makes the answer unknown where it is missing; machine types are passed over then. Of two
+/// readings both must pass or both fail, else the answer is unknown.
 [[nodiscard]] StockAnswer pass_gate(const StockGuest& guest, const StockNode& target);
 
 }  // namespace scout::migration

@@ -29,8 +29,8 @@ Side side_of(const Profile& profile, const CpuMap* map) {
 }
 
 std::string another_machine(const char* what, const std::string& before, const std::string& after) {
-    return std::string{"the "} + what + " changed from " + (before.empty() ? "unstated" : before) +
-           " to " + (after.empty() ? "unstated" : after) + ": this is another machine";
+    return std::string{"the "} + what + " changed from " + or_unstated(before) + " to " +
+           or_unstated(after) + ": this is another machine";
 }
 
 /// Why the two cannot be compared, the plainest reason first; empty if they can.

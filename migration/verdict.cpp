@@ -59,6 +59,10 @@ Verdict combine(Verdict first, Verdict second) noexcept {
     return Verdict::unknown;
 }
 
+std::string or_unstated(const std::string& text) {
+    return text.empty() ? "unstated" : text;
+}
+
 std::vector<Reason> deciding_first(std::vector<Reason> no, std::vector<Reason> unknown) {
     const auto heavier = [](const Reason& a, const Reason& b) { return a.code < b.code; };
     std::stable_sort(no.begin(), no.end(), heavier);

@@ -49,6 +49,9 @@ struct Reason {
 /// `can` only if both can, any `cannot` is cannot, else unknown (design §5).
 [[nodiscard]] Verdict combine(Verdict first, Verdict second) noexcept;
 
+/// The text for a reason, or "unstated" for an empty one.
+[[nodiscard]] std::string or_unstated(const std::string& text);
+
 /// One list of what says no and what could only not be told: first what decides, then by weight;
 /// order among equals stays.
 [[nodiscard]] std::vector<Reason> deciding_first(std::vector<Reason> no,

@@ -47,6 +47,19 @@ TEST(BaselineTest, HasNoneBetweenVendorsEvenWhereANameIsCommon) {
     EXPECT_THAT(baseline.reason, HasSubstr("vendors differ"));
 }
 
+TEST(BaselineTest, HasNoneWhereAVendorIsNotKnown) {
+    const auto map = test::small_map();
+    const auto intel = host({.usable = {"Generic"}});
+    auto nameless = host({.model = "Generic", .vendor = "", .usable = {"Generic"}});
+
+    EXPECT_THAT(find_baseline({{"i", intel}, {"n", nameless}}, &map).reason,
+                HasSubstr("i is of Intel, n of unstated"));
+    EXPECT_EQ(find_baseline({{"n", nameless}, {"m", nameless}}, &map).model, std::nullopt);
+    nameless.host_model->name = "Small";
+    EXPECT_EQ(find_baseline({{"i", intel}, {"n", nameless}}, &map).model, "Generic")
+        << "the map names the vendor of its model";
+}
+
 TEST(BaselineTest, RanksModelsUnknownToTheMapLast) {
     const auto map = test::small_map();
     const auto known = host({.usable = {"Generic", "Newest"}});

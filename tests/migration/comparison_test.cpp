@@ -61,6 +61,52 @@ TEST(ComparisonTest, CallsAMissingLabelUnknownWhereTheFeaturesCouldNotBeTold) {
     EXPECT_EQ(answer.verdict, Verdict::unknown);
 }
 
+/// Answer for a live guest on a host that only its documents describe.
+Comparison ask_live(const GuestCpu& guest, const Profile& to, const CpuMap* map, bool derived) {
+    const HostFacts facts;
+    const auto labels = standalone_labels(to, facts, map);
+    return compare(guest, stock_guest(guest, {}),
+                   {.profile = to, .facts = facts, .labels = labels, .labels_derived = derived},
+                   map);
+}
+
+TEST(ComparisonTest, TakesNoMissingLabelForANoWhereTheDocumentsDoNotTellIt) {
+    const auto map = test::small_map();
+    const auto target = host({.model = "Small", .usable = {"Small"}});
+    const auto with_machines = host({.model = "Small", .usable = {"Small"}, .machines = {"pc"}});
+    GuestCpu guest{.arch = "x86_64", .virt_type = "kvm", .vendor = "Intel", .model = "Small"};
+
+    guest.machine = "q35";
+    EXPECT_EQ(ask_live(guest, target, &map, true).verdict, Verdict::can) << "passed over";
+    EXPECT_EQ(ask_live(guest, target, &map, false).gate, Verdict::cannot) << "case 32";
+    EXPECT_EQ(ask_live(guest, with_machines, &map, true).gate, Verdict::cannot);
+
+    guest.tsc_hz = 2'000'000'000;
+    const auto pinned = ask_live(guest, target, &map, true);
+    EXPECT_EQ(pinned.gate, Verdict::unknown);
+    EXPECT_EQ(pinned.verdict, Verdict::unknown);
+    EXPECT_EQ(ask_live(guest, target, &map, false).gate, Verdict::cannot);
+}
+
+TEST(ComparisonTest, TakesNoMissingModelOrVendorForANoOnABareCpu) {
+    auto bare = host({.model = "Small", .require = {"cx8", "fpu", "mmx", "sse"}});
+    bare.origin = ProfileOrigin::bare_cpu;
+    const GuestCpu guest{.arch = "x86_64",
+                         .virt_type = "kvm",
+                         .vendor = "Intel",
+                         .model = "Small",
+                         .require = {"cx8", "fpu", "mmx", "sse"}};
+
+    const auto without_map = ask_live(guest, bare, nullptr, true);
+    EXPECT_EQ(without_map.gate, Verdict::unknown);
+    EXPECT_EQ(without_map.truth, Verdict::can);
+    bare.vendor.clear();
+    EXPECT_EQ(ask_live(guest, bare, nullptr, true).gate, Verdict::unknown);
+    bare.origin = ProfileOrigin::domain_capabilities;
+    bare.arch.clear();
+    EXPECT_NE(ask_live(guest, bare, nullptr, true).verdict, Verdict::can);
+}
+
 TEST(ComparisonTest, SummaryCountsWhatMatters) {
     Placement placement;
     EXPECT_EQ(summary(placement), "can go to 0 of 0 nodes");

@@ -232,6 +232,15 @@ TEST_F(CpuTruthTest, SaysThatAPassedThroughCpuCannotBeCompared) {
     EXPECT_EQ(answer.reasons.at(0).code, ReasonCode::not_comparable);
 }
 
+TEST_F(CpuTruthTest, TakesTwoUnstatedVendorsForNoAgreementButOnS390x) {
+    const auto nameless = host({.model = "Generic", .vendor = ""});
+    auto ibm = host({.model = "Generic", .vendor = "", .require = {"esan3", "zarch"}});
+    ibm.arch = "s390x";
+
+    EXPECT_EQ(ask(nameless, nameless).verdict, Verdict::unknown);
+    EXPECT_EQ(ask(ibm, ibm).verdict, Verdict::can);
+}
+
 TEST_F(CpuTruthTest, ConcludesNoVendorFromTheNameOfAModel) {
     const GuestCpu on_some_host{.arch = "x86_64", .virt_type = "kvm", .model = "Small"};
     const auto amd = host({.model = "Other", .vendor = "AMD"});

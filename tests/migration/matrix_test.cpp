@@ -29,7 +29,7 @@ std::vector<LabelView> views(const Labels& labels) {
 /// Invented hosts that differ in every way the layers look at.
 class Fleet {
 public:
-    explicit Fleet(unsigned seed) : random_(seed) {}
+    explicit Fleet(unsigned seed, bool with_map = true) : random_(seed), with_map_(with_map) {}
 
     Known make() {
         static const std::vector<std::string> models{"Small", "Large", "Other", "Newest"};
@@ -43,7 +43,13 @@ public:
                             .not_usable = {},
                             .machines = pick(4) == 0 ? std::vector<std::string>{"pc"}
                                                      : std::vector<std::string>{"q35"}};
+        if (pick(4) == 0) {
+            spec.machines.clear();
+        }
         Known node{.profile = host(spec), .labels = {}};
+        if (pick(8) == 0) {
+            node.profile.arch = "s390x";
+        }
         if (pick(8) == 0) {
             node.profile.virt_type = "qemu";
         }
@@ -64,7 +70,7 @@ public:
             node.profile.supported_listed = true;
             node.profile.supported = make_feature_set(some(features));
         }
-        node.labels = standalone_labels(node.profile, {}, &map);
+        node.labels = standalone_labels(node.profile, {}, map_or_none());
         if (pick(8) == 0) {
             node.labels["kubevirt.io/schedulable"] = "false";
         }
@@ -75,6 +81,7 @@ public:
         return node;
     }
     std::size_t pick(std::size_t below) { return random_() % below; }
+    [[nodiscard]] const CpuMap* map_or_none() const { return with_map_ ? &map : nullptr; }
 
     CpuMap map = test::small_map();
 
@@ -90,18 +97,21 @@ private:
     }
 
     std::mt19937 random_;
+    bool with_map_;
 };
 
-Comparison reference(const Known& from, const Known& to, const CpuMap& map) {
+Comparison reference(const Known& from, const Known& to, const CpuMap* map) {
     static const HostFacts facts;
     return compare(host_model_guest(from.profile),
                    stock_host_model_guest(stock_node(from.labels), "q35"),
-                   {.profile = to.profile, .facts = facts, .labels = to.labels}, &map);
+                   {.profile = to.profile, .facts = facts, .labels = to.labels}, map);
 }
 
-TEST(MatrixTest, EqualsThePairwiseAnswerAfterAnySequence) {
-    Fleet fleet(7);
-    Matrix matrix({.machine_type = "q35", .map = &fleet.map});
+class MatrixMapTest : public testing::TestWithParam<bool> {};
+
+TEST_P(MatrixMapTest, EqualsThePairwiseAnswerAfterAnySequence) {
+    Fleet fleet(7, GetParam());
+    Matrix matrix({.machine_type = "q35", .map = fleet.map_or_none()});
     std::map<Matrix::NodeId, Known> live;
     for (int step = 0; step < 300; ++step) {
         if (live.size() < 3 || (live.size() < 40 && fleet.pick(3) != 0)) {
@@ -125,7 +135,7 @@ TEST(MatrixTest, EqualsThePairwiseAnswerAfterAnySequence) {
                 if (from == to) {
                     continue;
                 }
-                const auto expected = reference(source, target, fleet.map);
+                const auto expected = reference(source, target, fleet.map_or_none());
                 const auto cell = matrix.cell(from, to);
                 ASSERT_EQ(cell.gate, expected.gate);
                 ASSERT_EQ(cell.truth, expected.truth);
@@ -137,6 +147,8 @@ TEST(MatrixTest, EqualsThePairwiseAnswerAfterAnySequence) {
         }
     }
 }
+
+INSTANTIATE_TEST_SUITE_P(Maps, MatrixMapTest, testing::Bool());
 
 TEST(MatrixTest, PutsEqualNodesInOneClassWhateverTheOrderOfTheirLabels) {
     Fleet fleet(1);

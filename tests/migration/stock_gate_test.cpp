@@ -151,9 +151,58 @@ TEST(StockGateTest, AsksANamedModelForAUsableModelLabel) {
     EXPECT_EQ(pass_gate(stock, stock_node(node_labels())).verdict, Verdict::can);
     EXPECT_EQ(pass_gate(stock, stock_node(without)).verdict, Verdict::unknown)
         << "as a host-model guest it would pass";
-    without.erase("cpu-model-migration.node.kubevirt.io/Small");
+    without.erase("cpu-model-migration.node.kubevirt.io/Large");
     EXPECT_EQ(pass_gate(stock, stock_node(without)).verdict, Verdict::cannot);
     EXPECT_EQ(pass_gate(stock, stock_node(without)).reasons.at(0).code, ReasonCode::model);
+}
+
+struct Reading {
+    const char* name;
+    const char* gone;  ///< from the target's labels
+    const char* added;
+};
+
+class StockGateReadingTest : public testing::TestWithParam<Reading> {};
+
+TEST_P(StockGateReadingTest, IsUnknownWhereOnlyAHostModelGuestWouldBeRefused) {
+    const GuestCpu guest{.arch = "x86_64", .virt_type = "kvm", .model = "Small", .machine = "q35"};
+    auto target = node_labels();
+    target.erase(GetParam().gone);
+    target[GetParam().added] = "true";
+
+    const auto answer =
+        pass_gate(stock_guest(guest, stock_node(node_labels())), stock_node(target));
+
+    EXPECT_EQ(answer.verdict, Verdict::unknown);
+    ASSERT_EQ(answer.reasons.size(), 1U);
+    EXPECT_THAT(answer.reasons[0].text, HasSubstr("as one with model Small it passes"));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Readings, StockGateReadingTest,
+    testing::Values(Reading{"Model", "cpu-model-migration.node.kubevirt.io/Large", "other"},
+                    Reading{"Feature", "cpu-feature.node.kubevirt.io/ssbd", "other"},
+                    Reading{"Obsolete", "", "node-labeller.kubevirt.io/obsolete-host-model"}),
+    [](const auto& param_info) { return param_info.param.name; });
+
+TEST(StockGateTest, GuessesWhatHostModelNeedsFromTheGuestWhereItsNodeIsNotKnown) {
+    GuestCpu guest{.arch = "x86_64",
+                   .virt_type = "kvm",
+                   .vendor = "Intel",
+                   .model = "Small",
+                   .require = {"avx"},
+                   .machine = "q35"};
+    const auto target = stock_node(node_labels());
+
+    EXPECT_EQ(pass_gate(stock_guest(guest, {}), target).verdict, Verdict::can);
+    guest.require = {"hypervisor"};
+    EXPECT_EQ(pass_gate(stock_guest(guest, {}), target).verdict, Verdict::unknown)
+        << "KubeVirt need not ask for all that a guest has";
+    guest.model = "Newest";
+    EXPECT_EQ(pass_gate(stock_guest(guest, {}), target).verdict, Verdict::cannot);
+    guest.model.clear();
+    EXPECT_EQ(pass_gate(stock_guest(guest, {}), target).verdict, Verdict::can)
+        << "a CPU that is passed through asks for no model";
 }
 
 TEST(StockGateTest, TakesALiveGuestWithTheSourcesHostModelForAHostModelGuest) {
