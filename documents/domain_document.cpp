@@ -84,10 +84,40 @@ std::optional<std::uint64_t> fixed_tsc(const pugi::xml_node& clock, Reader& read
     return hz == 0U ? std::nullopt : hz;
 }
 
+/// Why the document does not say which CPU the guest has or will get; empty if it does. libvirt
+/// settles all of this when the guest starts, and says check='full' from then on: live XML has an
+/// exact model and only features that are required or disabled (virCPUUpdate,
+/// qemuProcessUpdateLiveGuestCPU).
+std::string doubt_of(const pugi::xml_node& root, const pugi::xml_node& cpu,
+                     const FeatureLists& features, Reader& reader) {
+    const std::string_view match = cpu.attribute("match").as_string("exact");
+    const bool settled = std::string_view{cpu.attribute("check").value()} == "full";
+    if (match != "exact" && match != "minimum" && match != "strict") {
+        reader.fault("expected match exact, minimum or strict of <cpu>, found " + log_value(match));
+    }
+    if (std::string_view{cpu.attribute("mode").value()} == "host-model") {
+        return "host-model is not resolved in the document";
+    }
+    if (features.optional) {
+        return "features are optional in the document";
+    }
+    if (!cpu || settled) {
+        return {};
+    }
+    if (match != "exact") {
+        return "the document says match='" + std::string{match} + "', which its host settles";
+    }
+    if (features.forbid) {
+        return "features are forbidden in the document: hosts that have them refuse the guest";
+    }
+    return root.attribute("id") ? "" : "the document is not of a running guest: it has no id";
+}
+
 GuestCpu guest_cpu(const pugi::xml_node& root, Reader& reader) {
     const auto type = reader.only(reader.only(root, "os"), "type");
     const auto cpu = reader.only(root, "cpu");
     auto features = reader.features(cpu);
+    auto doubt = doubt_of(root, cpu, features, reader);
     return GuestCpu{.mode = mode_of(cpu, reader),
                     .arch = reader.name_in(type, "arch"),
                     .virt_type = reader.name_in(root, "type"),
@@ -97,7 +127,8 @@ GuestCpu guest_cpu(const pugi::xml_node& root, Reader& reader) {
                     .disable = std::move(features.disable),
                     .machine = reader.name_in(type, "machine"),
                     .tsc_hz = fixed_tsc(reader.only(root, "clock"), reader),
-                    .address_bits = migration::fixed_address_bits(reader.max_phys_addr(cpu))};
+                    .address_bits = migration::fixed_address_bits(reader.max_phys_addr(cpu)),
+                    .doubt = std::move(doubt)};
 }
 
 }  // namespace

@@ -5,15 +5,22 @@
 #include <utility>
 
 #include "base/files.h"
+#include "migration/cpu_truth.h"
 
 namespace scout::documents {
 namespace {
 
-/// The text of a file, or nothing where it is not there.
+/// The text of a file, empty where it is not there. A file without text is there: the labeller
+/// truncates before it writes, and what it will say is not known yet.
 Result<std::string> read_optional(const std::filesystem::path& path) {
     auto text = read_file(path);
     if (!text && text.error().code == Errc::not_found) {
         return std::string{};
+    }
+    if (text && text->empty()) {
+        return fail(Errc::invalid, path.string() +
+                                       ": expected a document, found an empty file; is it being "
+                                       "written? Read it again, or remove it");
     }
     return text;
 }
@@ -26,6 +33,19 @@ Result<T> named(Result<T> result, const std::filesystem::path& path) {
     return result;
 }
 
+/// Taken for complete, a list that names a model and only what differs would lack nearly
+/// everything.
+Status check_complete(const migration::FeatureSet& supported, const std::string& arch) {
+    const bool described = arch == "x86_64" || arch == "i686" || arch == "s390x";
+    if (described && !migration::is_expanded(arch, supported, {})) {
+        return fail(Errc::invalid,
+                    "expected every feature that the hypervisor can enable, found a list without "
+                    "those that all CPUs have (x86: fpu, cx8, mmx; s390x: esan3, zarch); use "
+                    "`virsh hypervisor-cpu-baseline --features`");
+    }
+    return {};
+}
+
 }  // namespace
 
 Result<NodeDocuments> assemble(std::string_view domain_capabilities,
@@ -35,14 +55,6 @@ Result<NodeDocuments> assemble(std::string_view domain_capabilities,
         return fail(std::move(profile.error()).within("domain capabilities"));
     }
     NodeDocuments out{.profile = std::move(*profile), .facts = {}};
-    if (!supported_features.empty()) {
-        auto supported = parse_supported_features(supported_features);
-        if (!supported) {
-            return fail(std::move(supported.error()).within("supported features"));
-        }
-        out.profile.supported = std::move(*supported);
-        out.profile.supported_listed = true;
-    }
     if (!capabilities.empty()) {
         auto host = parse_capabilities(capabilities);
         if (!host) {
@@ -53,6 +65,17 @@ Result<NodeDocuments> assemble(std::string_view domain_capabilities,
         if (out.profile.arch.empty()) {
             out.profile.arch = std::move(host->arch);
         }
+    }
+    if (!supported_features.empty()) {
+        auto supported = parse_supported_features(supported_features);
+        if (!supported) {
+            return fail(std::move(supported.error()).within("supported features"));
+        }
+        if (auto complete = check_complete(*supported, out.profile.arch); !complete) {
+            return fail(std::move(complete.error()).within("supported features"));
+        }
+        out.profile.supported = std::move(*supported);
+        out.profile.supported_listed = true;
     }
     return out;
 }

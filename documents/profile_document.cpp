@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
+#include <sstream>
 #include <utility>
 
+#include "base/logging.h"
 #include "base/number.h"
 #include "documents/domain_document.h"
 #include "documents/reader.h"
@@ -19,7 +22,7 @@ using migration::Profile;
 using migration::ProfileOrigin;
 using migration::Usable;
 
-std::optional<Usable> usable_of(const pugi::xml_node& model) {
+std::optional<Usable> usable_of(const pugi::xml_node& model, Reader& reader) {
     const auto attribute = model.attribute("usable");
     const std::string_view value = attribute.value();
     if (!attribute || value.empty()) {
@@ -28,7 +31,14 @@ std::optional<Usable> usable_of(const pugi::xml_node& model) {
     if (value == "yes") {
         return Usable::yes;
     }
-    return value == "no" ? Usable::no : Usable::unknown;
+    if (value == "no") {
+        return Usable::no;
+    }
+    if (value != "unknown") {
+        reader.fault("expected usable='yes', 'no' or 'unknown' in " + describe(model) + ", found " +
+                     log_value(value));
+    }
+    return Usable::unknown;
 }
 
 HostModel host_model_of(const pugi::xml_node& cpu, Reader& reader) {
@@ -44,15 +54,21 @@ HostModel host_model_of(const pugi::xml_node& cpu, Reader& reader) {
 }
 
 void add_blockers(std::vector<NamedModel>& models, const pugi::xml_node& mode, Reader& reader) {
+    std::set<std::string, std::less<>> seen;
     for (const auto& blockers : mode.children("blockers")) {
         const auto name = reader.name_in(blockers, "model");
+        if (!seen.insert(name).second) {
+            reader.fault("expected one <blockers> of each model, found another of " +
+                         log_value(name));
+            return;
+        }
         const auto found = std::lower_bound(
             models.begin(), models.end(), name,
             [](const NamedModel& model, std::string_view wanted) { return model.name < wanted; });
         if (found == models.end() || found->name != name) {
             continue;
         }
-        std::vector<std::string> features = std::move(found->blockers);
+        std::vector<std::string> features;
         for (const auto& feature : blockers.children("feature")) {
             features.push_back(reader.name_in(feature, "name"));
         }
@@ -66,7 +82,7 @@ std::vector<NamedModel> named_models(const pugi::xml_node& mode, Reader& reader)
         auto name = reader.name(model);
         if (!name.empty()) {
             models.push_back({.name = std::move(name),
-                              .usable = usable_of(model),
+                              .usable = usable_of(model, reader),
                               .vendor = reader.name_in(model, "vendor"),
                               .blockers = {}});
         }
@@ -84,8 +100,14 @@ std::vector<NamedModel> named_models(const pugi::xml_node& mode, Reader& reader)
     return models;
 }
 
-bool is_supported(const pugi::xml_node& element) {
-    return std::string_view{element.attribute("supported").value()} == "yes";
+/// What is not there is not supported; what is there says so or not.
+bool is_supported(const pugi::xml_node& element, Reader& reader) {
+    const std::string_view value = element.attribute("supported").value();
+    if (element && value != "yes" && value != "no") {
+        reader.fault("expected supported='yes' or 'no' in " + describe(element) + ", found " +
+                     log_value(value));
+    }
+    return value == "yes";
 }
 
 /// Rule: the labeller's reading of `<features>` (dossier §5.2): SEV-ES where SEV has room for such
@@ -103,17 +125,18 @@ std::vector<std::string> launch_security(const pugi::xml_node& features, Reader&
     const bool lists_snp = std::any_of(values.begin(), values.end(), [](const auto& value) {
         return text_of(value) == "sev-snp";
     });
-    if (is_supported(sev)) {
+    const bool has_launch_security = is_supported(types.parent(), reader);
+    if (is_supported(sev, reader)) {
         kinds.emplace_back("sev");
         if (es_guests.value_or(0) > 0) {
             kinds.emplace_back("sev-es");
-            if (is_supported(types.parent()) && lists_snp) {
+            if (has_launch_security && lists_snp) {
                 kinds.emplace_back("sev-snp");
             }
         }
     }
     for (const char* kind : {"s390-pv", "tdx"}) {
-        if (is_supported(reader.only(features, kind))) {
+        if (is_supported(reader.only(features, kind), reader)) {
             kinds.emplace_back(kind);
         }
     }
@@ -128,12 +151,12 @@ Profile domain_capabilities(const pugi::xml_node& root, Reader& reader) {
     profile.launch_security = launch_security(reader.only(root, "features"), reader);
     const auto cpu = reader.only(root, "cpu");
     const auto host_model = reader.only_named(cpu, "mode", "host-model");
-    if (is_supported(host_model) && host_model.child("model")) {
+    if (is_supported(host_model, reader) && host_model.child("model")) {
         profile.host_model = host_model_of(host_model, reader);
         profile.vendor = reader.name(host_model, "vendor");
     }
     const auto custom = reader.only_named(cpu, "mode", "custom");
-    if (is_supported(custom)) {
+    if (is_supported(custom, reader)) {
         profile.models = named_models(custom, reader);
     }
     return profile;
@@ -152,6 +175,26 @@ bool is_host_cpu(const pugi::xml_node& root) {
                         [](const pugi::xml_node& feature) { return feature.attribute("policy"); });
 }
 
+/// A host-model `<cpu>` as libvirt writes it has an exact model; another one says how some host
+/// should make a CPU, not which.
+void check_bare_cpu(const pugi::xml_node& root, Reader& reader) {
+    const std::string_view mode = root.attribute("mode").as_string("custom");
+    const std::string_view match = root.attribute("match").as_string("exact");
+    if (mode != "custom" && mode != "host-model") {
+        reader.fault("expected mode custom or host-model of a lone <cpu>, found " +
+                     log_value(mode));
+    }
+    if (match != "exact") {
+        reader.fault("expected match exact of a lone <cpu>, found " + log_value(match) +
+                     "; use the live XML of the running guest");
+    }
+    if (const auto features = reader.features(root); features.forbid || features.optional) {
+        reader.fault("expected features of a lone <cpu> to be required or disabled, found some " +
+                     std::string{features.forbid ? "forbidden" : "optional"} +
+                     "; use the live XML of the running guest");
+    }
+}
+
 Result<Profile> bare_cpu(const pugi::xml_node& root, Reader& reader) {
     if (is_host_cpu(root)) {
         return fail(Errc::invalid,
@@ -159,6 +202,7 @@ Result<Profile> bare_cpu(const pugi::xml_node& root, Reader& reader) {
                     "`virsh capabilities`: it does not say what the hypervisor can run; use `virsh "
                     "domcapabilities`");
     }
+    check_bare_cpu(root, reader);
     Profile profile;
     profile.origin = ProfileOrigin::bare_cpu;
     profile.vendor = reader.name(root, "vendor");
@@ -201,6 +245,31 @@ Result<Profile> parse_profile(std::string_view xml) {
         return fail(std::move(loaded.error()));
     }
     return profile_from(document.document_element());
+}
+
+Result<std::string> host_model_cpu(std::string_view domain_capabilities) {
+    pugi::xml_document document;
+    if (auto loaded = load(document, domain_capabilities); !loaded) {
+        return fail(std::move(loaded.error()).within("domain capabilities"));
+    }
+    Reader reader;
+    const auto root = document.child("domainCapabilities");
+    const auto mode = reader.only_named(reader.only(root, "cpu"), "mode", "host-model");
+    const bool supported = is_supported(mode, reader);
+    if (auto status = reader.status(); !status) {
+        return fail(std::move(status.error()).within("domain capabilities"));
+    }
+    if (!supported) {
+        return fail(Errc::not_found, "the hypervisor supports no host-model here");
+    }
+    pugi::xml_document alone;
+    auto cpu = alone.append_child("cpu");
+    for (const auto& part : mode.children()) {
+        cpu.append_copy(part);
+    }
+    std::ostringstream text;
+    alone.save(text, "", pugi::format_raw | pugi::format_no_declaration);
+    return text.str();
 }
 
 Result<migration::FeatureSet> parse_supported_features(std::string_view xml) {

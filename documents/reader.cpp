@@ -88,13 +88,42 @@ std::optional<std::uint64_t> Reader::number(const pugi::xml_node& element, const
     return value;
 }
 
+void Reader::refuse_strays(const pugi::xml_node& cpu) {
+    if (const auto text = text_of(cpu); !text.empty()) {
+        fault("expected only elements in " + describe(cpu) + ", found text: " + log_value(text));
+    }
+    for (const auto& child : cpu.children()) {
+        const auto stray = child.find_node(
+            [](const pugi::xml_node& node) { return std::string_view{node.name()} == "feature"; });
+        if (stray) {
+            fault("expected every <feature> right in " + describe(cpu) + ", found one in " +
+                  describe(stray.parent()));
+        }
+    }
+}
+
+std::string_view Reader::policy_of(const pugi::xml_node& feature) {
+    if (const auto policy = feature.attribute("policy")) {
+        return policy.value();
+    }
+    for (const auto& attribute : feature.attributes()) {
+        if (std::string_view{attribute.name()} != "name") {
+            fault("expected the policy of a <feature> in attribute policy, found attribute " +
+                  log_value(attribute.name()));
+        }
+    }
+    return "require";
+}
+
 FeatureLists Reader::features(const pugi::xml_node& cpu) {
+    FeatureLists out;
+    refuse_strays(cpu);
     std::map<std::string, std::string_view, std::less<>> policies;
     std::vector<std::string> require;
     std::vector<std::string> disable;
     for (const auto& feature : cpu.children("feature")) {
         auto name = name_in(feature, "name");
-        const std::string_view policy = feature.attribute("policy").as_string("require");
+        const std::string_view policy = policy_of(feature);
         if (name.empty()) {
             fault("expected a name in every <feature>, found none");
             continue;
@@ -106,6 +135,8 @@ FeatureLists Reader::features(const pugi::xml_node& cpu) {
             }
             continue;
         }
+        out.optional = out.optional || policy == "optional";
+        out.forbid = out.forbid || policy == "forbid";
         if (policy == "require" || policy == "force") {
             require.push_back(std::move(name));
         } else if (policy == "disable" || policy == "forbid") {
@@ -115,8 +146,9 @@ FeatureLists Reader::features(const pugi::xml_node& cpu) {
                   name + "', found " + log_value(policy));
         }
     }
-    return {.require = migration::make_feature_set(std::move(require)),
-            .disable = migration::make_feature_set(std::move(disable))};
+    out.require = migration::make_feature_set(std::move(require));
+    out.disable = migration::make_feature_set(std::move(disable));
+    return out;
 }
 
 std::optional<migration::MaxPhysAddr> Reader::max_phys_addr(const pugi::xml_node& cpu) {

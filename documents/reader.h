@@ -24,6 +24,8 @@ inline constexpr std::size_t longest_name = 253;
 struct FeatureLists {
     migration::FeatureSet require;  ///< require, force and no policy at all (libvirt's default)
     migration::FeatureSet disable;  ///< disable and forbid
+    bool optional = false;          ///< some are optional: whether they are there is not said
+    bool forbid = false;            ///< some are forbidden: hosts that have them refuse the guest
 };
 
 /// Bounds of a number, both allowed.
@@ -57,7 +59,9 @@ public:
                                                       const char* attribute, Range range = {});
 
     /// The `<feature>` children. Rule: virCPUDefParseXML of libvirt; a feature that is there twice
-    /// with one policy is harmless, though libvirt refuses that too.
+    /// with one policy is harmless, though libvirt refuses that too. Faults beside its own: text
+    /// between the elements, features inside of another element, and attributes that may be a
+    /// misspelt policy; libvirt would pass over all of them.
     [[nodiscard]] FeatureLists features(const pugi::xml_node& cpu);
 
     /// `<maxphysaddr>`; none if there is none. Rule: virCPUDefParseXML of libvirt.
@@ -69,6 +73,8 @@ public:
     [[nodiscard]] Status status() const;
 
 private:
+    void refuse_strays(const pugi::xml_node& cpu);
+    [[nodiscard]] std::string_view policy_of(const pugi::xml_node& feature);
     [[nodiscard]] std::string checked(std::string_view text, const pugi::xml_node& where);
 
     std::string fault_;

@@ -58,10 +58,27 @@ Status check_elements(const pugi::xml_node& root) {
     return {};
 }
 
+/// UTF-8 and what is part of it: a reader that believed another declaration would read other names.
+Status check_declaration(const pugi::xml_node& declaration) {
+    std::string encoding = declaration.attribute("encoding").as_string("utf-8");
+    std::transform(encoding.begin(), encoding.end(), encoding.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+    if (encoding != "utf-8" && encoding != "us-ascii") {
+        return fail(Errc::invalid,
+                    "expected UTF-8 text, found encoding " + log_value(encoding) + " declared");
+    }
+    return {};
+}
+
 Status check_roots(const pugi::xml_document& document) {
     int roots = 0;
     for (const auto& node : document.children()) {
         switch (node.type()) {
+            case pugi::node_declaration:
+                if (auto declared = check_declaration(node); !declared) {
+                    return declared;
+                }
+                break;
             case pugi::node_doctype:
                 return fail(Errc::invalid,
                             "expected a plain document, found a document type (DOCTYPE): entities "
@@ -107,7 +124,8 @@ Status load(pugi::xml_document& document, std::string_view xml) {
         return fail(Errc::invalid, "expected UTF-8 text, found another encoding or binary data");
     }
     // A fragment, so that text beside the root is kept for check_roots() instead of passed over.
-    constexpr unsigned options = pugi::parse_default | pugi::parse_doctype | pugi::parse_fragment;
+    constexpr unsigned options =
+        pugi::parse_default | pugi::parse_doctype | pugi::parse_declaration | pugi::parse_fragment;
     const auto parsed = document.load_buffer(xml.data(), xml.size(), options, pugi::encoding_utf8);
     if (!parsed) {
         return fail(Errc::invalid, "expected well-formed XML, found a fault in " +

@@ -15,7 +15,8 @@ namespace scout::documents {
 inline constexpr int deepest_element = 64;
 inline constexpr std::size_t most_attributes = 64;  ///< of one element
 
-/// Parses one document. Errc::invalid for: over 4 MiB, not UTF-8, not well-formed (with the place),
+/// Parses one document. Errc::invalid for: over 4 MiB, not UTF-8 or declared as
+/// something else, not well-formed (with the place),
 /// a document type (entities are never expanded), elements nested deeper than the limit, more than
 /// one root, text beside it, an attribute given twice or too many of them. The last three are for
 /// us to look at: pugixml lets them pass.

@@ -61,6 +61,13 @@ INSTANTIATE_TEST_SUITE_P(
               "one policy of feature 'avx'"},
         Fault{"HostBothWays", host_with(policy("disable") + "<feature name='avx'/>"),
               "one policy of feature 'avx'"},
+        Fault{"WrongCase", guest_with("<feature name='avx' Policy='disable'/>"),
+              "found attribute Policy"},
+        Fault{"Wrapped", guest_with("<features><feature name='avx'/></features>"),
+              "found one in <features>"},
+        Fault{"HostWrapped", host_with("<a><b><feature name='avx'/></b></a>"), "found one in <b>"},
+        Fault{"Text", guest_with("avx"), "found text: avx"},
+        Fault{"HostText", host_with("<![CDATA[avx]]>"), "found text: avx"},
         Fault{"Nameless", guest_with("<feature policy='require'/>"), "name in every <feature>"}),
     [](const auto& param_info) { return param_info.param.name; });
 
@@ -78,6 +85,20 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"NoBits", host_with("<maxphysaddr mode='emulate' bits='0'/>"), "from 1 to 64"},
         Fault{"AddressMode", host_with("<maxphysaddr mode='guess'/>"), "found guess"},
         Fault{"CpuMode", "<domain type='kvm'><cpu mode='weird'/></domain>", "found weird"},
+        Fault{"Supported",
+              "<domainCapabilities><cpu><mode name='host-model' supported='damaged'/></cpu>"
+              "</domainCapabilities>",
+              "supported='yes' or 'no' in <mode>, found damaged"},
+        Fault{"SupportedSev",
+              "<domainCapabilities><features><sev supported=''/></features></domainCapabilities>",
+              "in <sev>"},
+        Fault{"SupportedTdx",
+              "<domainCapabilities><features><tdx supported='1'/></features></domainCapabilities>",
+              "in <tdx>, found 1"},
+        Fault{"Usable",
+              "<domainCapabilities><cpu><mode name='custom' supported='yes'><model usable='maybe'>"
+              "A</model></mode></cpu></domainCapabilities>",
+              "in <model>, found maybe"},
         Fault{"EsGuests",
               "<domainCapabilities><features><sev supported='yes'><maxESGuests>lots"
               "</maxESGuests></sev></features></domainCapabilities>",

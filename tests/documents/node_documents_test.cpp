@@ -9,6 +9,7 @@
 namespace scout::documents {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -19,7 +20,9 @@ constexpr const char* host = R"(<domainCapabilities><domain>kvm</domain><arch>x8
 TEST(NodeDocumentsTest, PutsTheLabellersFilesTogether) {
     const test::TemporaryFolder folder;
     folder.write("virsh_domcapabilities.xml", host);
-    folder.write("supported_features.xml", "<cpu><feature policy='require' name='svm'/></cpu>");
+    folder.write("supported_features.xml",
+                 "<cpu><feature name='cx8'/><feature name='fpu'/>"
+                 "<feature name='mmx'/><feature policy='require' name='svm'/></cpu>");
     folder.write("capabilities.xml",
                  "<capabilities><host><cpu><counter name='tsc' frequency='5' scaling='yes'/></cpu>"
                  "</host><guest><arch name='x86_64'><machine>q35</machine></arch></guest>"
@@ -29,7 +32,7 @@ TEST(NodeDocumentsTest, PutsTheLabellersFilesTogether) {
 
     EXPECT_EQ(node.profile.host_model->name, "Small");
     EXPECT_TRUE(node.profile.supported_listed);
-    EXPECT_THAT(node.profile.supported, ElementsAre("svm"));
+    EXPECT_THAT(node.profile.supported, ElementsAre("cx8", "fpu", "mmx", "svm"));
     EXPECT_THAT(node.profile.machines, ElementsAre("q35"));
     EXPECT_EQ(node.facts.tsc_hz, 5U);
     EXPECT_TRUE(node.facts.tsc_scalable);
@@ -53,6 +56,23 @@ TEST(NodeDocumentsTest, TakesTheHostsArchitectureWhereTheDomainCapabilitiesNameN
     EXPECT_EQ(assemble(host, "", capabilities).value().profile.arch, "x86_64");
 }
 
+TEST(NodeDocumentsTest, RefusesAListOfSupportedFeaturesThatWasNotExpanded) {
+    const auto message = [](const char* arch, const std::string& features) {
+        const auto node = assemble(
+            "<domainCapabilities><arch>" + std::string{arch} + "</arch></domainCapabilities>",
+            "<cpu><model>Small</model>" + features + "</cpu>", "");
+        return node ? std::string{} : node.error().message;
+    };
+    const std::string most = "<feature name='fpu'/><feature name='mmx'/>";
+
+    EXPECT_THAT(message("x86_64", "<feature name='svm'/>"), HasSubstr("--features"));
+    EXPECT_THAT(message("x86_64", most), HasSubstr("supported features"));
+    EXPECT_EQ(message("x86_64", most + "<feature name='cx8'/>"), "");
+    EXPECT_THAT(message("s390x", "<feature name='zarch'/>"), HasSubstr("esan3"));
+    EXPECT_EQ(message("s390x", "<feature name='zarch'/><feature name='esan3'/>"), "");
+    EXPECT_EQ(message("aarch64", "<feature name='sve'/>"), "");
+}
+
 TEST(NodeDocumentsTest, NamesTheFileThatIsMissingOrWrong) {
     const test::TemporaryFolder folder;
     EXPECT_THAT(read_labeller_folder(folder.path()).error().message,
@@ -62,6 +82,14 @@ TEST(NodeDocumentsTest, NamesTheFileThatIsMissingOrWrong) {
     folder.write("supported_features.xml", "<capabilities/>");
     EXPECT_THAT(read_labeller_folder(folder.path()).error().message,
                 HasSubstr("supported features"));
+
+    folder.write("supported_features.xml", "");
+    EXPECT_THAT(read_labeller_folder(folder.path()).error().message,
+                AllOf(HasSubstr("supported_features.xml"), HasSubstr("empty")));
+    folder.write("supported_features.xml", "<cpu/>");
+    folder.write("capabilities.xml", "");
+    EXPECT_THAT(read_labeller_folder(folder.path()).error().message,
+                AllOf(HasSubstr("capabilities.xml"), HasSubstr("empty")));
 
     const auto wrong = folder.write("caps.xml", "<capabilities/>");
     EXPECT_THAT(read_document(wrong).error().message, HasSubstr("caps.xml"));

@@ -121,6 +121,10 @@ std::string nested(int levels) {
     return xml;
 }
 
+std::string bare_cpu(const std::string& attributes, const std::string& features = "") {
+    return "<cpu " + attributes + "><model>Small</model>" + features + "</cpu>";
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Documents, RefusalTest,
     testing::Values(
@@ -138,6 +142,16 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"Capabilities", "<capabilities><host/></capabilities>", "virsh domcapabilities"},
         Refusal{"HostCpu", "<cpu><arch>x86_64</arch><model>Small</model><feature name='ht'/></cpu>",
                 "host CPU"},
+        Refusal{"Encoding",
+                "<?xml version='1.0' encoding='ISO-8859-1'?><cpu><model>A</model></cpu>",
+                "encoding iso-8859-1"},
+        Refusal{"Passthrough", bare_cpu("mode='host-passthrough'"), "found host-passthrough"},
+        Refusal{"Maximum", bare_cpu("mode='maximum'"), "found maximum"},
+        Refusal{"BogusMode", bare_cpu("mode='bogus'"), "found bogus"},
+        Refusal{"Strict", bare_cpu("match='strict'"), "found strict"},
+        Refusal{"Minimum", bare_cpu("match='minimum'"), "live XML of the running guest"},
+        Refusal{"Forbid", bare_cpu("", "<feature policy='forbid' name='avx'/>"), "forbidden"},
+        Refusal{"Optional", bare_cpu("", "<feature policy='optional' name='avx'/>"), "optional"},
         Refusal{"CpuWithoutModel", "<cpu mode='custom'><vendor>AMD</vendor></cpu>", "<model>"},
         Refusal{"Other", "<network/>", "<network>"},
         Refusal{"Memory", "<domain type='kvm'><memory unit='furlong'>1</memory></domain>",
@@ -204,6 +218,44 @@ TEST(DomainDocumentTest, TellsHowTheCpuWasAskedFor) {
     EXPECT_EQ(mode("<cpu mode='host-passthrough'/>"), CpuMode::host_passthrough);
     EXPECT_EQ(mode("<cpu mode='maximum'/>"), CpuMode::host_passthrough);
     EXPECT_EQ(mode("<cpu><model>Small</model></cpu>"), CpuMode::custom);
+}
+
+TEST(DomainDocumentTest, DoubtsWhatOnlyTheStartOfTheGuestSettles) {
+    const auto doubt = [](const std::string& cpu, const std::string& domain = " id='3'") {
+        return parse_domain("<domain type='kvm'" + domain + "><cpu " + cpu +
+                            "<model>Small</model></cpu></domain>")
+            .value()
+            .cpu.doubt;
+    };
+    const std::string optional = "<feature policy='optional' name='avx'/>";
+    const std::string forbid = "<feature policy='forbid' name='avx'/>";
+
+    EXPECT_EQ(doubt("match='exact' check='full'>"), "");
+    EXPECT_EQ(doubt("match='exact' check='partial'>"), "");
+    EXPECT_EQ(doubt("match='strict' check='full'>" + forbid), "");
+    EXPECT_EQ(doubt("check='full'>", ""), "");
+    EXPECT_THAT(doubt("match='strict' check='partial'>"), HasSubstr("match='strict'"));
+    EXPECT_THAT(doubt("match='minimum'>"), HasSubstr("match='minimum'"));
+    EXPECT_THAT(doubt("check='partial'>" + forbid), HasSubstr("forbidden"));
+    EXPECT_THAT(doubt("check='none'>" + optional), HasSubstr("optional"));
+    EXPECT_THAT(doubt("check='full'>" + optional, ""), HasSubstr("optional"));
+    EXPECT_THAT(doubt("mode='host-model' check='partial'>"), HasSubstr("host-model"));
+    EXPECT_THAT(doubt("check='none'>", ""), HasSubstr("no id"));
+    EXPECT_FALSE(parse_domain("<domain><cpu match='any'/></domain>"));
+}
+
+TEST(ProfileDocumentTest, TakesOneListOfBlockersForEachModel) {
+    const auto parse = [](int lists) {
+        std::string xml =
+            "<domainCapabilities><cpu><mode name='custom' supported='yes'><model>A</model>";
+        for (int i = 0; i < lists; ++i) {
+            xml += "<blockers model='A'><feature name='f" + std::to_string(i) + "'/></blockers>";
+        }
+        return parse_profile(xml + "</mode></cpu></domainCapabilities>");
+    };
+
+    EXPECT_THAT(parse(1).value().models.at(0).blockers, ElementsAre("f0"));
+    EXPECT_THAT(parse(60'000).error().message, HasSubstr("one <blockers> of each model"));
 }
 
 TEST(CapabilitiesDocumentTest, ReadsTscNumaAndMachineTypes) {
