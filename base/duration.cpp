@@ -59,4 +59,18 @@ std::string format_duration(milliseconds time) {
     return std::to_string(time.count() / unit->ms) + std::string{unit->name};
 }
 
+std::string age_text(milliseconds age) {
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(age).count();
+    if (seconds < 120) {
+        return std::to_string(seconds) + " s";
+    }
+    if (seconds < 7200) {
+        return std::to_string(seconds / 60) + " min";
+    }
+    if (seconds < 172'800) {
+        return std::to_string(seconds / 3600) + " h";
+    }
+    return std::to_string(seconds / 86'400) + " d";
+}
+
 }  // namespace scout

@@ -16,4 +16,7 @@ namespace scout {
 /// "10m", "1500ms": the largest unit that divides it.
 [[nodiscard]] std::string format_duration(std::chrono::milliseconds time);
 
+/// "3 s", "5 min", "2 h", "4 d": for sentences and tables about ages.
+[[nodiscard]] std::string age_text(std::chrono::milliseconds age);
+
 }  // namespace scout

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/duration.h"
 #include "cli/render_table.h"
 #include "cli/table_parts.h"
 #include "cli/text.h"
@@ -25,7 +26,7 @@ std::string since_text(std::int64_t unix_ms) {
 std::vector<Cell> node_row(const NodeLine& node, bool wide) {
     std::vector<Cell> row{{.text = node.name},
                           {.text = node.freshness, .tone = tone_of_freshness(node.freshness)},
-                          {.text = age_text(node.age_ms)},
+                          {.text = age_text(std::chrono::milliseconds(node.age_ms))},
                           {.text = node.arch},
                           {.text = node.virt_type},
                           {.text = node.vendor},
@@ -38,7 +39,7 @@ std::vector<Cell> node_row(const NodeLine& node, bool wide) {
         row.push_back({.text = node.digest.substr(0, 12)});
         row.push_back({.text = migration::join(node.notices)});
     }
-    row.push_back({.text = node.comparable ? "" : node.reason, .tone = Tone::doubtful});
+    row.push_back({.text = node.reason, .tone = Tone::doubtful});
     return row;
 }
 
@@ -78,10 +79,12 @@ std::string to_table(const NodesAnswer& answer, const TableStyle& style) {
 std::string to_table(const NodeDetail& answer, const TableStyle& style) {
     const auto& line = answer.line;
     const auto& facts = answer.facts;
-    auto out =
-        field("Node", line.name, style) +
-        field("State", line.freshness + ", last heard " + age_text(line.age_ms) + " ago", style) +
-        field("Source", line.source, style) + field("Yardstick", answer.yardstick, style);
+    auto out = field("Node", line.name, style) +
+               field("State",
+                     line.freshness + ", last heard " +
+                         age_text(std::chrono::milliseconds(line.age_ms)) + " ago",
+                     style) +
+               field("Source", line.source, style) + field("Yardstick", answer.yardstick, style);
     for (const auto& notice : line.notices) {
         out += field("Notice", notice, style);
     }

@@ -56,18 +56,4 @@ std::string left_out_lines(const std::vector<DocumentState>& documents) {
     return out;
 }
 
-std::string age_text(std::uint64_t milliseconds) {
-    const auto seconds = milliseconds / 1000;
-    if (seconds < 120) {
-        return std::to_string(seconds) + " s";
-    }
-    if (seconds < 7200) {
-        return std::to_string(seconds / 60) + " min";
-    }
-    if (seconds < 172800) {
-        return std::to_string(seconds / 3600) + " h";
-    }
-    return std::to_string(seconds / 86400) + " d";
-}
-
 }  // namespace scout::cli

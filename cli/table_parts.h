@@ -28,9 +28,6 @@ namespace scout::cli {
 /// A line for each document that could not be used.
 [[nodiscard]] std::string left_out_lines(const std::vector<DocumentState>& documents);
 
-/// "3 s", "5 min", "2 h", "4 d"
-[[nodiscard]] std::string age_text(std::uint64_t milliseconds);
-
 /// The rows of `guests`, for `node` too.
 [[nodiscard]] std::string guest_table(const std::vector<GuestLine>& guests,
                                       const TableStyle& style);

@@ -22,5 +22,13 @@ TEST(DurationTest, IsWrittenInItsLargestUnit) {
     EXPECT_EQ(format_duration(0s), "0s");
 }
 
+TEST(DurationTest, AgesAreToldInTheUnitThatAReaderNeeds) {
+    EXPECT_EQ(age_text(0ms), "0 s");
+    EXPECT_EQ(age_text(119'999ms), "119 s");
+    EXPECT_EQ(age_text(2min), "2 min");
+    EXPECT_EQ(age_text(2h), "2 h");
+    EXPECT_EQ(age_text(49h), "2 d");
+}
+
 }  // namespace
 }  // namespace scout
