@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/config.h"
 
-#include <algorithm>
-#include <array>
 #include <utility>
 
 #include "agent/host_identity.h"
@@ -27,21 +25,6 @@ void check_node_name(AgentConfig& config, Faults& faults) {
 void check_folder(const char* key, const std::filesystem::path& path, Faults& faults) {
     if (!path.is_absolute()) {
         faults.push_back({key, "expected an absolute path, found " + log_value(path.string())});
-    }
-}
-
-/// All three or none.
-void check_tls_files(const AgentConfig& config, Faults& faults) {
-    using File = std::pair<const char*, const std::filesystem::path*>;
-    const std::array<File, 3> files{
-        {{"tls-ca", &config.tls_ca}, {"tls-cert", &config.tls_cert}, {"tls-key", &config.tls_key}}};
-    const auto given = std::count_if(files.begin(), files.end(),
-                                     [](const auto& file) { return !file.second->empty(); });
-    for (const auto& [key, path] : files) {
-        if (given > 0 && path->empty()) {
-            faults.push_back(
-                {key, "is needed too: TLS takes tls-ca, tls-cert and tls-key together"});
-        }
     }
 }
 
@@ -101,7 +84,6 @@ daemon::Faults validate(AgentConfig& config) {
     if (!config.labeller_dir.empty()) {
         check_folder("labeller-dir", config.labeller_dir, faults);
     }
-    check_tls_files(config, faults);
     check_aggregator(config, faults);
     if (!config.listen_http.empty()) {
         if (const auto address = daemon::parse_listen_address(config.listen_http); !address) {
@@ -112,14 +94,10 @@ daemon::Faults validate(AgentConfig& config) {
 }
 
 wire::Security security_of(const AgentConfig& config) {
-    wire::Security security;
-    if (!config.tls_ca.empty() || !config.tls_cert.empty() || !config.tls_key.empty()) {
-        security.tls = wire::TlsFiles{
-            .ca = config.tls_ca, .certificate = config.tls_cert, .key = config.tls_key};
-    }
-    security.plaintext = config.plaintext;
-    security.server_name = config.tls_server_name;
-    return security;
+    return {.tls = wire::tls_files(
+                {.ca = config.tls_ca, .certificate = config.tls_cert, .key = config.tls_key}),
+            .plaintext = config.plaintext,
+            .server_name = config.tls_server_name};
 }
 
 }  // namespace scout::agent

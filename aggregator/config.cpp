@@ -14,6 +14,8 @@ using namespace std::chrono_literals;
 
 /// What snapshots that are set aside, and temporary files, have at the end still fits (NAME_MAX).
 constexpr std::size_t longest_file_name = 200;
+/// Two heartbeats of an agent with their jitter: a node whose agent is well is never stale.
+constexpr auto least_stale = 25s;
 /// As of a label's name, which a machine type becomes (dossier §5.2).
 constexpr std::size_t longest_machine_type = 63;
 
@@ -63,20 +65,13 @@ void add_times(daemon::SettingList& list, Config& config) {
                                             config.snapshot_every, {.least = 1s, .most = 1h}));
     list.push_back(daemon::duration_setting(
         "stale-after", "a node not heard of for so long is stale; heartbeats come every 10s",
-        config.stale_after, {.least = 1s, .most = 24h}));
+        config.stale_after, {.least = least_stale, .most = 24h}));
     list.push_back(daemon::duration_setting(
         "gone-after", "a node not heard of for so long is gone: no answer counts on it",
         config.gone_after, {.least = 1s, .most = 24h * 365}));
     list.push_back(daemon::duration_setting("forget-after",
                                             "a node not heard of for so long is forgotten",
                                             config.forget_after, {.least = 1s, .most = 24h * 365}));
-}
-
-void check_tls(const Config& config, daemon::Faults& faults) {
-    const bool any = !config.tls_ca.empty() || !config.tls_cert.empty() || !config.tls_key.empty();
-    if (any && (config.tls_ca.empty() || config.tls_cert.empty() || config.tls_key.empty())) {
-        faults.push_back({"tls-ca", "TLS needs all three files: tls-ca, tls-cert and tls-key"});
-    }
 }
 
 void check_places(const Config& config, daemon::Faults& faults) {
@@ -175,15 +170,9 @@ std::optional<std::filesystem::path> Config::snapshot_path() const {
 }
 
 wire::Security Config::security() const {
-    wire::Security security;
-    security.plaintext = plaintext;
-    if (!tls_ca.empty() && !tls_cert.empty() && !tls_key.empty()) {
-        security.tls.emplace();
-        security.tls->ca = tls_ca;
-        security.tls->certificate = tls_cert;
-        security.tls->key = tls_key;
-    }
-    return security;
+    return {.tls = wire::tls_files({.ca = tls_ca, .certificate = tls_cert, .key = tls_key}),
+            .plaintext = plaintext,
+            .server_name = {}};
 }
 
 daemon::SettingList settings(Config& config) {
@@ -202,7 +191,6 @@ daemon::Faults validate(const Config& config) {
                           "this build has no cluster mode: set it to true (flag --standalone) to "
                           "serve a fleet without a cluster"});
     }
-    check_tls(config, faults);
     check_places(config, faults);
     check_knowledge(config, faults);
     check_state(config, faults);

@@ -22,19 +22,6 @@ namespace v1 = virt_scout::v1;
 
 constexpr const char* not_connected = "cannot connect";
 
-/// TLS comes as a whole or not at all.
-Result<std::optional<wire::TlsFiles>> tls_of(const Settings& settings) {
-    const bool any = settings.tls_ca || settings.tls_cert || settings.tls_key;
-    if (!any) {
-        return std::nullopt;
-    }
-    if (!settings.tls_ca || !settings.tls_cert || !settings.tls_key) {
-        return fail(Errc::invalid, "TLS needs three files: --tls-ca, --tls-cert and --tls-key");
-    }
-    return wire::TlsFiles{
-        .ca = *settings.tls_ca, .certificate = *settings.tls_cert, .key = *settings.tls_key};
-}
-
 std::string_view event_text(v1::FleetEvent::Kind kind) {
     switch (kind) {
         case v1::FleetEvent::GUEST_ADDED:
@@ -211,6 +198,11 @@ Status FleetClient::watch_guests(const std::string& node, const GuestSink& sink)
         }
     }
     const auto status = stream->Finish();
+    if (status.error_code() == grpc::StatusCode::CANCELLED) {
+        return fail(Errc::unavailable, "aggregator " + address_ +
+                                           " ended the watching: the changes were not read as fast "
+                                           "as they came; watch again");
+    }
     if (status.ok()) {
         return fail(Errc::unavailable, "aggregator " + address_ + " ended the watching");
     }
@@ -225,10 +217,9 @@ Result<std::unique_ptr<Fleet>> open_fleet(const Settings& settings) {
     if (!endpoint) {
         return fail(std::move(endpoint.error()).within("--aggregator"));
     }
-    auto tls = tls_of(settings);
-    if (!tls) {
-        return fail(std::move(tls.error()));
-    }
+    auto tls = wire::tls_files({.ca = settings.tls_ca.value_or(""),
+                                .certificate = settings.tls_cert.value_or(""),
+                                .key = settings.tls_key.value_or("")});
     auto deadline = default_deadline;
     if (settings.deadline) {
         auto parsed = parse_deadline(*settings.deadline);
@@ -240,7 +231,7 @@ Result<std::unique_ptr<Fleet>> open_fleet(const Settings& settings) {
     // gRPC's own lines on stderr say less than the status that comes back.
     ::setenv("GRPC_VERBOSITY", "NONE", 0);  // NOLINT(concurrency-mt-unsafe): before its threads
     auto channel =
-        wire::open_channel(*endpoint, {.tls = std::move(*tls),
+        wire::open_channel(*endpoint, {.tls = std::move(tls),
                                        .plaintext = settings.plaintext.value_or(false),
                                        .server_name = settings.server_name.value_or("")});
     if (!channel) {

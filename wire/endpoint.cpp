@@ -92,6 +92,16 @@ int try_connect(const std::string& path) {
     return ::connect(probe.get(), generic, sizeof(address)) == 0 ? 0 : errno;
 }
 
+/// " tls-cert tls-key"; empty if all are there, or none.
+std::string missing_files(const Security& security) {
+    if (!security.tls) {
+        return {};
+    }
+    const auto& files = *security.tls;
+    return std::string{files.ca.empty() ? " tls-ca" : ""} +
+           (files.certificate.empty() ? " tls-cert" : "") + (files.key.empty() ? " tls-key" : "");
+}
+
 }  // namespace
 
 bool Endpoint::is_local() const {
@@ -142,7 +152,18 @@ Result<Endpoint> parse_endpoint(std::string_view text) {
     return endpoint;
 }
 
+std::optional<TlsFiles> tls_files(TlsFiles named) {
+    if (named.ca.empty() && named.certificate.empty() && named.key.empty()) {
+        return std::nullopt;
+    }
+    return named;
+}
+
 Status check_security(const Endpoint& endpoint, const Security& security) {
+    if (const auto missing = missing_files(security); !missing.empty()) {
+        return fail(Errc::invalid,
+                    "TLS takes tls-ca, tls-cert and tls-key together, expected also" + missing);
+    }
     if (security.tls && security.plaintext) {
         return fail(Errc::refused, "both TLS files and plaintext are set for " + endpoint.target() +
                                        ": choose one of them");

@@ -44,6 +44,9 @@ struct TlsFiles {
     std::chrono::seconds reload_every{10};  ///< how often the files are looked at; at least 1 s
 };
 
+/// The files that settings name; nothing if they name none of them.
+[[nodiscard]] std::optional<TlsFiles> tls_files(TlsFiles named);
+
 /// How a connection is secured. Plaintext is only for local endpoints and only when asked for.
 struct Security {
     std::optional<TlsFiles> tls;
@@ -51,8 +54,9 @@ struct Security {
     std::string server_name;  ///< expected name in the server's certificate, if not the host
 };
 
-/// Errc::refused with what to do: no TLS files and no plaintext asked for; both; plaintext on an
-/// address that is not local; TLS files for a unix socket. Unix sockets need neither.
+/// Errc::invalid names those of the three TLS files that are missing beside others. Errc::refused
+/// with what to do: no TLS files and no plaintext asked for; both; plaintext on an address that is
+/// not local; TLS files for a unix socket. Unix sockets need neither.
 [[nodiscard]] Status check_security(const Endpoint& endpoint, const Security& security);
 
 /// Credentials after check_security(); TLS files that cannot be read are Errc::invalid.

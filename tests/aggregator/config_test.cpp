@@ -76,15 +76,14 @@ TEST(ConfigTest, AllFaultsAreToldAtOnce) {
     config.listen_grpc = "0.0.0.0:9286";
     config.query_socket = "/" + std::string(107, 'x');
     config.listen_http = "nowhere";
-    config.tls_ca = "ca.pem";
     config.gone_after = 10s;
     config.forget_after = 5s;
 
     for (const std::string key : {"standalone", "listen-grpc", "query-socket", "listen-http",
-                                  "tls-ca", "gone-after", "forget-after"}) {
+                                  "gone-after", "forget-after"}) {
         EXPECT_TRUE(faults_name(config, key)) << key;
     }
-    EXPECT_EQ(validate(config).size(), 7U);
+    EXPECT_EQ(validate(config).size(), 6U);
 }
 
 TEST(ConfigTest, TlsNeedsAllThreeFilesAndExcludesPlaintext) {
@@ -99,6 +98,19 @@ TEST(ConfigTest, TlsNeedsAllThreeFilesAndExcludesPlaintext) {
 
     EXPECT_TRUE(validate(config).empty());
     EXPECT_EQ(config.security().tls->certificate, "cert.pem");
+    config.tls_key.clear();
+    EXPECT_TRUE(faults_name(config, "listen-grpc"));
+}
+
+TEST(ConfigTest, NodeWhoseAgentIsWellIsNeverStale) {
+    Config config;
+    daemon::Origins origins;
+
+    const auto faults = daemon::read_config_text("stale-after: 24s\nforget-after: 25s\n", "a.yaml",
+                                                 settings(config), origins);
+
+    ASSERT_EQ(faults.size(), 1U);
+    EXPECT_EQ(faults.front().key, "stale-after");
 }
 
 TEST(ConfigTest, FileFillsEveryKey) {

@@ -94,6 +94,19 @@ TEST(EndpointTest, TlsAndPlaintextTogetherAreRefused) {
     EXPECT_FALSE(check_security(parse_endpoint("127.0.0.1:1").value(), both));
 }
 
+TEST(EndpointTest, TlsTakesAllThreeFilesOrNone) {
+    EXPECT_FALSE(tls_files({}));
+    Security security;
+    security.tls = tls_files({.ca = "/ca", .certificate = {}, .key = {}});
+
+    const auto checked = check_security(parse_endpoint("192.0.2.1:1").value(), security);
+
+    ASSERT_FALSE(checked);
+    EXPECT_EQ(checked.error().code, Errc::invalid);
+    EXPECT_EQ(checked.error().message,
+              "TLS takes tls-ca, tls-cert and tls-key together, expected also tls-cert tls-key");
+}
+
 TEST(EndpointTest, TlsFilesForAUnixSocketAreRefusedAndNotIgnored) {
     Security security;
     security.tls = TlsFiles{.ca = "/ca", .certificate = "/c", .key = "/k"};
