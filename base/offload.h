@@ -43,9 +43,8 @@ public:
     void count_abandoned() noexcept { ++counters_->abandoned; }
 
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
-    /// Threads that are in a call, and calls that wait for a thread. Any thread.
+    /// Threads that are in a call. Any thread.
     [[nodiscard]] std::uint64_t busy() const noexcept { return counters_->busy; }
-    [[nodiscard]] std::uint64_t waiting() const noexcept { return counters_->waiting; }
 
     /// Waits up to the budget for running work; true if all threads came home. Threads that did
     /// not are left behind: the process may still exit.

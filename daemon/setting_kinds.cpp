@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "daemon/settings.h"
@@ -96,23 +95,6 @@ Setting duration_setting(std::string key, std::string help, milliseconds& value,
                                              text);
                       }
                       value = *time;
-                      return {};
-                  });
-}
-
-Setting number_setting(std::string key, std::string help, std::uint64_t& value, NumberRange range) {
-    return single(std::move(key), "NUMBER", std::move(help), std::to_string(value),
-                  [&value, range](const std::string& text) -> Status {
-                      std::uint64_t number = 0;
-                      const char* const last = text.data() + text.size();
-                      const auto [end, error] = std::from_chars(text.data(), last, number);
-                      if (error != std::errc{} || end != last || number < range.least ||
-                          number > range.most) {
-                          return wrong_value("a whole number from " + std::to_string(range.least) +
-                                                 " to " + std::to_string(range.most),
-                                             text);
-                      }
-                      value = number;
                       return {};
                   });
 }

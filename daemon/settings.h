@@ -51,10 +51,6 @@ struct DurationRange {
     std::chrono::milliseconds least;
     std::chrono::milliseconds most;
 };
-struct NumberRange {
-    std::uint64_t least;
-    std::uint64_t most;
-};
 
 [[nodiscard]] Setting text_setting(std::string key, std::string help, std::string& value);
 [[nodiscard]] Setting path_setting(std::string key, std::string help, std::filesystem::path& value);
@@ -64,8 +60,6 @@ struct NumberRange {
 /// In the form of parse_duration().
 [[nodiscard]] Setting duration_setting(std::string key, std::string help,
                                        std::chrono::milliseconds& value, DurationRange range);
-[[nodiscard]] Setting number_setting(std::string key, std::string help, std::uint64_t& value,
-                                     NumberRange range);
 /// A YAML list or one scalar in the file; the flag may be repeated.
 [[nodiscard]] Setting list_setting(std::string key, std::string help,
                                    std::vector<std::string>& value);

@@ -62,10 +62,6 @@ grpc::Status to_grpc(const Error& error) {
     return {code_to_grpc(error.code), cut(error.message, message_limit)};
 }
 
-grpc::Status to_grpc(const Status& status) {
-    return status ? grpc::Status::OK : to_grpc(status.error());
-}
-
 Error from_grpc(const grpc::Status& status, std::string_view step) {
     auto message = cut(status.error_message(), message_limit);
     if (message.empty()) {

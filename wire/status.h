@@ -12,7 +12,6 @@ namespace scout::wire {
 /// The one table between our errors and gRPC's. The message travels, cut at 2 KiB (it lies in the
 /// trailer, which peers bound to 8 KiB).
 [[nodiscard]] grpc::Status to_grpc(const Error& error);
-[[nodiscard]] grpc::Status to_grpc(const Status& status);
 
 /// The way back, for clients; `step` says what was tried. An OK status is Errc::internal here: call
 /// only for failures. A peer that cannot be reached is Errc::unavailable.

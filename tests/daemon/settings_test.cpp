@@ -18,7 +18,7 @@ struct Example {
     std::filesystem::path folder = "/default";
     bool plain = false;
     std::chrono::milliseconds interval = 10s;
-    std::uint64_t count = 3;
+    std::string count = "3";
     std::vector<std::string> maps;
     LogConfig log;
 };
@@ -31,7 +31,7 @@ protected:
             path_setting("host-root", "root", config.folder),
             bool_setting("plaintext", "no TLS", config.plain),
             duration_setting("probe-interval", "interval", config.interval, {1s, 24h}),
-            number_setting("count", "how many", config.count, {1, 10}),
+            choice_setting("count", "how many", config.count, {"3", "4", "5", "6", "7", "10"}),
             list_setting("cpu-map", "maps", config.maps),
         };
         add_log_settings(made, config.log);
@@ -55,7 +55,7 @@ TEST_F(SettingsTest, ReadsEveryKindAndRemembersTheLine) {
     EXPECT_EQ(config.folder, "/host");
     EXPECT_TRUE(config.plain);
     EXPECT_EQ(config.interval, 5min);
-    EXPECT_EQ(config.count, 7U);
+    EXPECT_EQ(config.count, "7");
     EXPECT_THAT(config.maps, ElementsAre("/a", "/b"));
     EXPECT_EQ(config.log.level, "debug");
     EXPECT_EQ(origins.at("count"), "agent.yaml:6");
@@ -72,12 +72,11 @@ TEST_F(SettingsTest, ListsEveryFaultWithItsLineAtOnce) {
     EXPECT_EQ(faults[1].text,
               "agent.yaml:2: plaintext: expected true or false, found \"yes please\"");
     EXPECT_THAT(faults[2].text, HasSubstr("agent.yaml:3: probe-interval: expected a duration"));
-    EXPECT_EQ(faults[3].text,
-              "agent.yaml:4: count: expected a whole number from 1 to 10, found 11");
+    EXPECT_EQ(faults[3].text, "agent.yaml:4: count: expected 3, 4, 5, 6, 7 or 10, found 11");
     EXPECT_THAT(faults[4].text, HasSubstr("debug"));
     EXPECT_THAT(faults[5].text, HasSubstr("agent.yaml:6: host-root: expected a value"));
     EXPECT_THAT(faults[6].text, HasSubstr("agent.yaml:7: key 'count' is given twice"));
-    EXPECT_EQ(config.count, 3U);
+    EXPECT_EQ(config.count, "3");
 }
 
 TEST_F(SettingsTest, TellsWhatIsWrongWithTextThatIsNoMapping) {

@@ -27,11 +27,6 @@ TEST(StatusTest, CodesThatOnlyGrpcHasBecomeTheNearestOfOurs) {
     EXPECT_EQ(from_grpc({grpc::StatusCode::DATA_LOSS, "x"}, "s").code, Errc::internal);
 }
 
-TEST(StatusTest, GoodStatusIsOk) {
-    EXPECT_TRUE(to_grpc(Status{}).ok());
-    EXPECT_FALSE(to_grpc(Status{fail(Errc::invalid, "no")}).ok());
-}
-
 TEST(StatusTest, LongMessagesAreCutSoThatTheTrailerGetsThrough) {
     EXPECT_EQ(to_grpc(Error{Errc::invalid, std::string(100'000, 'x')}).error_message().size(),
               2048U);
