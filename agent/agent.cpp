@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <boost/asio/steady_timer.hpp>
+#include <prometheus/family.h>
 #include <prometheus/gauge.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
@@ -187,7 +188,9 @@ void Agent::refresh() {
         changed = snapshot_.set_guests(std::move(*guests)) || changed;
     }
     const auto reach = parts_.watched.connection().reach;
-    metrics_.hypervisor_connected.Set(reach == hypervisor::Reach::connected ? 1 : 0);
+    if (reach != hypervisor::Reach::not_kept) {
+        metrics_.hypervisor_connected.Add({}).Set(reach == hypervisor::Reach::connected ? 1 : 0);
+    }
     metrics_.guests.Set(static_cast<double>(snapshot_.guests().size()));
     if (prober_.probed() && !snapshot_.complete()) {
         health_.set("probe", "");

@@ -58,7 +58,6 @@ public:
 
 private:
     [[nodiscard]] Status listen();
-    [[nodiscard]] Task<Status> prepare();
     void spawn_all(std::string host_identity);
     void subscribe();
     [[nodiscard]] Task<> follow_changes();

@@ -48,8 +48,10 @@ AgentMetrics::AgentMetrics(prometheus::Registry& registry)
       last_probe_seconds(
           gauge(registry, "virt_scout_agent_last_probe_seconds", "How long the last probe took.")),
       guests(gauge(registry, "virt_scout_agent_guests", "Guests that are known on this host.")),
-      hypervisor_connected(gauge(registry, "virt_scout_agent_hypervisor_connected",
-                                 "1 while the guests can be seen.")),
+      hypervisor_connected(prometheus::BuildGauge()
+                               .Name("virt_scout_agent_hypervisor_connected")
+                               .Help("1 while the guests can be seen.")
+                               .Register(registry)),
       hypervisor(registry),
       aggregator_connected(gauge(registry, "virt_scout_agent_aggregator_connected",
                                  "1 while the aggregator takes reports.")),

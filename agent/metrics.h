@@ -10,6 +10,8 @@
 namespace prometheus {
 class Counter;
 class Gauge;
+template <typename T>
+class Family;
 }  // namespace prometheus
 
 namespace scout::agent {
@@ -37,7 +39,8 @@ struct AgentMetrics {
     prometheus::Counter& probe_failures;
     prometheus::Gauge& last_probe_seconds;  ///< how long the last one took
     prometheus::Gauge& guests;
-    prometheus::Gauge& hypervisor_connected;
+    /// Not there where no guests are watched (embedded driver), so that no alert waits for it.
+    prometheus::Family<prometheus::Gauge>& hypervisor_connected;
     HypervisorMetrics hypervisor;
     prometheus::Gauge& aggregator_connected;
     prometheus::Counter& reconnects;  ///< streams begun after the first try

@@ -114,8 +114,12 @@ Task<> Prober::look_at_labeller() {
     auto work = [folder = config_.labeller_dir, root = config_.host_root] {
         return read_labeller(folder, root);
     };
+    const auto number = ++labeller_looks_;
     auto reading = co_await offload(parts_.pool, file_limit, std::move(work));
-    take_labeller(std::move(reading));
+    if (number > labeller_taken_) {
+        labeller_taken_ = number;
+        take_labeller(std::move(reading));
+    }
 }
 
 void Prober::take_own(Result<NodeReading> reading) {

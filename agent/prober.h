@@ -78,6 +78,10 @@ private:
     std::string own_error_;
     std::optional<NodeReading> labeller_;
     std::string labeller_error_;
+    /// The probe and the folder's watch both read the labeller's files, and what was read first may
+    /// come last: the reading that began last is the one that holds.
+    std::uint64_t labeller_looks_ = 0;
+    std::uint64_t labeller_taken_ = 0;
     std::vector<std::string> notices_;
     std::vector<std::string> warnings_;
     HostPart host_;

@@ -58,6 +58,7 @@ FullMessage ReportState::full(const Snapshot& now) {
         message.guests.push_back(guest.state);
         sent_guests_[uuid] = guest.revision;
     }
+    more_owed_ = message.more;
     return message;
 }
 
@@ -94,9 +95,11 @@ std::optional<Message> ReportState::delta(const Snapshot& now) {
         message.removed.push_back(sent->first);
         sent = sent_guests_.erase(sent);
     }
-    if (!message.host && message.changed.empty() && message.removed.empty()) {
+    const bool empty = !message.host && message.changed.empty() && message.removed.empty();
+    if (empty && !more_owed_) {
         return std::nullopt;
     }
+    more_owed_ = message.more;
     sent_host_ = now.host_revision();
     message.sequence = ++sequence_;
     return message;

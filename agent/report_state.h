@@ -42,7 +42,7 @@ public:
     [[nodiscard]] std::optional<Message> next(const Snapshot& now, SteadyTime time);
 
     [[nodiscard]] SteadyTime heartbeat_due() const noexcept { return heartbeat_due_; }
-    /// Guests that the other side knows: the size of what is remembered.
+    /// Guests that the other side knows: the size of what is remembered. For tests of its bound.
     [[nodiscard]] std::size_t remembered() const noexcept { return sent_guests_.size(); }
 
 private:
@@ -60,6 +60,7 @@ private:
     std::uint64_t sequence_ = 0;
     std::uint64_t sent_host_ = 0;  ///< revision
     std::map<std::string, std::uint64_t, std::less<>> sent_guests_;
+    bool more_owed_ = false;  ///< the last message said that more follow
     SteadyTime heartbeat_due_{};
 };
 

@@ -35,9 +35,6 @@ public:
     /// The snapshot changed.
     void changed() { parts_.pacer.wake(); }
 
-    [[nodiscard]] bool connected() const noexcept { return connected_; }
-    /// Why the last stream ended; empty before the first end.
-    [[nodiscard]] const std::string& last_error() const noexcept { return last_error_; }
     [[nodiscard]] const ReportState& state() const noexcept { return state_; }
 
 private:

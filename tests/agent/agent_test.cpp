@@ -100,6 +100,23 @@ TEST_F(AgentTest, IsReadyOnceTheFirstProbeEndedAndShowsItsMetrics) {
     test::run_to_end(loop, story());
 }
 
+TEST_F(AgentTest, TellsNoReachOfGuestsThatAreNotWatched) {
+    hypervisor.state.reach = hypervisor::Reach::not_kept;
+    make();
+    auto story = [&]() -> Task<> {
+        const auto started = co_await agent->start();
+        EXPECT_TRUE(started);
+        auto is_ready = [&] { return agent->health().ready(); };
+        const bool ready = co_await eventually(is_ready);
+        EXPECT_TRUE(ready);
+        const auto metrics = co_await get("/metrics");
+        EXPECT_THAT(metrics, HasSubstr("virt_scout_agent_guests"));
+        EXPECT_THAT(metrics, testing::Not(HasSubstr("hypervisor_connected")));
+        co_await agent->stop();
+    };
+    test::run_to_end(loop, story());
+}
+
 TEST_F(AgentTest, IsReadyWithAProbeThatFailedAndReportsTheError) {
     hypervisor.documents = fail(Errc::unavailable, "no driver for qemu");
     make();

@@ -157,7 +157,25 @@ TEST_F(ReportStateTest, SplitsManyGuestsOverMessages) {
     EXPECT_THAT(last.changed, SizeIs(2));
     EXPECT_FALSE(last.more);
     expect_nothing();
-    EXPECT_EQ(state.remembered(), 8U);
+}
+
+TEST_F(ReportStateTest, SaysThatNothingMoreFollowsWhereWhatWasLeftIsGone) {
+    std::vector<hypervisor::GuestState> many;
+    for (int i = 0; i < 8; ++i) {
+        many.push_back(test::example_guest("g" + std::to_string(i)));
+    }
+    snapshot.set_guests(many);
+    expect_next<HelloMessage>();
+    EXPECT_TRUE(expect_next<FullMessage>().more);
+    many.resize(3);
+    snapshot.set_guests(many);
+
+    const auto last = expect_next<DeltaMessage>();
+
+    EXPECT_FALSE(last.more);
+    EXPECT_THAT(last.changed, IsEmpty());
+    EXPECT_THAT(last.removed, IsEmpty());
+    expect_nothing();
 }
 
 }  // namespace
