@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <utility>
 
 #include <spdlog/spdlog.h>
@@ -68,11 +69,22 @@ void AgentStreams::receive(SessionId session, const v1::AgentMessage& message, S
     if (!found->second.node.empty()) {
         registry_.touch(found->second.node, now);
     }
-    if (auto done = dispatch(session, found->second, message, now); !done) {
+    if (auto done = guarded(session, found->second, message, now); !done) {
         spdlog::warn("agent stream ended node={} reason={}", log_value(found->second.node),
                      log_value(done.error().message));
         ++counters_.refused;
         end(session, done.error(), now);
+    }
+}
+
+/// What one agent tells must not end the aggregator, whatever it is that we did not think of.
+Status AgentStreams::guarded(SessionId id, Session& session, const v1::AgentMessage& message,
+                             SteadyTime now) {
+    try {
+        return dispatch(id, session, message, now);
+    } catch (const std::exception& error) {
+        return fail(Errc::internal,
+                    std::string{"the aggregator failed at this message: "} + error.what());
     }
 }
 
@@ -83,6 +95,11 @@ Status AgentStreams::dispatch(SessionId id, Session& session, const v1::AgentMes
     }
     if (session.node.empty()) {
         return fail(Errc::invalid, "expected hello as first message, found another one");
+    }
+    if (registry_.find(session.node) == nullptr) {
+        return fail(Errc::unavailable, "node " + session.node +
+                                           " was not heard of for so long that it was forgotten: "
+                                           "report it anew on another stream");
     }
     switch (message.kind_case()) {
         case v1::AgentMessage::kFull:
@@ -163,16 +180,12 @@ Status AgentStreams::full(SessionId id, Session& session, const v1::FullReport& 
     if (auto taken = host(id, session, report, now); !taken) {
         return taken;
     }
-    session.unnamed.reset();
-    // While the guests are not known the report lists none: the last ones stay (case 27).
-    if (report.guests_error().empty() || !guests->empty()) {
-        auto& unnamed = session.unnamed.emplace();
-        for (const auto& [uuid, guest] : registry_.find(session.node)->guests) {
-            unnamed.insert(uuid);
-        }
-        if (auto taken = take_guests(session, std::move(*guests), {}, report.more()); !taken) {
-            return taken;
-        }
+    auto& unnamed = session.unnamed.emplace();
+    for (const auto& [uuid, guest] : registry_.find(session.node)->guests) {
+        unnamed.insert(uuid);
+    }
+    if (auto taken = take_guests(session, std::move(*guests), {}, report.more()); !taken) {
+        return taken;
     }
     session.sequence = report.sequence();
     session.full_asked = false;
@@ -180,15 +193,26 @@ Status AgentStreams::full(SessionId id, Session& session, const v1::FullReport& 
 }
 
 /// Guests of a full report's first part or of a delta. What a full report has not named by its last
-/// part is gone.
+/// part is gone; but while the host does not know its guests the last ones stay (case 27), and the
+/// report is complete only with the first part that has no error.
 Status AgentStreams::take_guests(Session& session, std::vector<Guest> changed,
                                  std::vector<std::string> removed, bool more) {
-    if (session.unnamed) {
+    const auto* node = registry_.find(session.node);
+    if (session.unnamed && node != nullptr) {
+        auto& unnamed = *session.unnamed;
+        auto places = registry_.options().guests_limit + removed.size();
+        auto taken = node->guests.size();
         for (const auto& guest : changed) {
-            session.unnamed->erase(guest.uuid);
+            unnamed.erase(guest.uuid);
+            taken += node->guests.contains(guest.uuid) ? 0U : 1U;
         }
-        if (!more) {
-            removed.insert(removed.end(), session.unnamed->begin(), session.unnamed->end());
+        const bool complete = !more && node->host.guests_error.empty();
+        // At the limit a new guest gets the place of one that was not named. Agents tell them in
+        // the order of their UUIDs, so the first of these is the likeliest to be gone.
+        for (; !unnamed.empty() && (complete || taken > places); ++places) {
+            removed.push_back(std::move(unnamed.extract(unnamed.begin()).value()));
+        }
+        if (complete) {
             session.unnamed.reset();
         }
     }

@@ -105,6 +105,8 @@ private:
                                SteadyTime now);
     [[nodiscard]] Status heartbeat(SessionId id, Session& session, const v1::Heartbeat& beat);
     [[nodiscard]] Status body(SessionId id, Session& session, const v1::ProfileBody& body);
+    [[nodiscard]] Status guarded(SessionId id, Session& session, const v1::AgentMessage& message,
+                                 SteadyTime now);
     [[nodiscard]] Status dispatch(SessionId id, Session& session, const v1::AgentMessage& message,
                                   SteadyTime now);
     [[nodiscard]] Status host(SessionId id, Session& session, const v1::FullReport& report,

@@ -26,28 +26,29 @@ v1::FleetEvent::Kind kind_to_wire(ChangeKind kind) {
     return v1::FleetEvent::KIND_UNKNOWN;
 }
 
-v1::FleetEvent event_of(const Change& change, const FleetMatrix& matrix, SteadyTime now) {
-    v1::FleetEvent event;
-    event.set_kind(kind_to_wire(change.kind));
-    event.set_node(change.node.name);
-    if (change.guest != nullptr) {
-        *event.mutable_guest() = to_wire(*change.guest);
-    } else {
-        *event.mutable_summary() = summary_of(change.node, matrix, now);
-    }
-    return event;
-}
-
 }  // namespace
 
-bool EventStream::push(const Change& change, const FleetMatrix& matrix, SteadyTime now) {
+bool EventStream::push(const Change& change, SteadyTime now) {
     if (!concerns(change.node) || (!synced_ && change.node.name > cursor_)) {
         return true;
     }
-    if (live_ >= queue_limit) {
+    if (change.kind == ChangeKind::node_changed) {
+        if (changed_.insert(change.node.name).second) {
+            queue_.push_back({.kind = v1::FleetEvent::NODE_CHANGED, .node = change.node.name});
+        }
+        return true;
+    }
+    if (live_ == 0) {
+        last_taken_ = now;
+    }
+    if (live_ >= burst_limit || (live_ >= queue_limit && now - last_taken_ > patience)) {
         return false;
     }
-    queue_.push_back({event_of(change, matrix, now), true});
+    queue_.push_back(
+        {.kind = kind_to_wire(change.kind),
+         .node = change.node.name,
+         .guest = change.guest != nullptr ? std::optional{*change.guest} : std::nullopt,
+         .live = true});
     ++live_;
     return true;
 }
@@ -55,42 +56,50 @@ bool EventStream::push(const Change& change, const FleetMatrix& matrix, SteadyTi
 std::optional<v1::FleetEvent> EventStream::next(const Registry& registry, const FleetMatrix& matrix,
                                                 SteadyTime now) {
     if (queue_.empty() && !synced_) {
-        take_next_node(registry, matrix, now);
+        take_next_node(registry);
     }
     if (queue_.empty()) {
         return std::nullopt;
     }
-    auto item = std::move(queue_.front());
+    const auto item = std::move(queue_.front());
     queue_.pop_front();
     live_ -= item.live ? 1U : 0U;
-    return std::move(item.event);
+    last_taken_ = now;
+    v1::FleetEvent event;
+    event.set_kind(item.kind);
+    event.set_node(item.node);
+    if (item.guest) {
+        *event.mutable_guest() = to_wire(*item.guest);
+    } else if (const auto* node = registry.find(item.node);
+               node != nullptr && item.kind != v1::FleetEvent::NODE_REMOVED) {
+        *event.mutable_summary() = summary_of(*node, matrix, now);
+    }
+    if (item.kind == v1::FleetEvent::NODE_CHANGED) {
+        changed_.erase(item.node);
+    }
+    return event;
 }
 
 bool EventStream::concerns(const Node& node) const {
     return only_.empty() || node.name == only_;
 }
 
-void EventStream::take_next_node(const Registry& registry, const FleetMatrix& matrix,
-                                 SteadyTime now) {
+void EventStream::take_next_node(const Registry& registry) {
     const auto& nodes = registry.nodes();
     for (auto it = nodes.upper_bound(cursor_); it != nodes.end(); ++it) {
-        cursor_ = it->first;
-        if (concerns(it->second)) {
-            take(it->second, matrix, now);
+        const auto& [name, node] = *it;
+        cursor_ = name;
+        if (concerns(node)) {
+            queue_.push_back({.kind = v1::FleetEvent::NODE_ADDED, .node = name});
+            for (const auto& [uuid, guest] : node.guests) {
+                queue_.push_back(
+                    {.kind = v1::FleetEvent::GUEST_ADDED, .node = name, .guest = guest});
+            }
             return;
         }
     }
     synced_ = true;
-    v1::FleetEvent event;
-    event.set_kind(v1::FleetEvent::SYNCED);
-    queue_.push_back({std::move(event), false});
-}
-
-void EventStream::take(const Node& node, const FleetMatrix& matrix, SteadyTime now) {
-    queue_.push_back({event_of({ChangeKind::node_added, node, nullptr}, matrix, now), false});
-    for (const auto& [uuid, guest] : node.guests) {
-        queue_.push_back({event_of({ChangeKind::guest_added, node, &guest}, matrix, now), false});
-    }
+    queue_.push_back({.kind = v1::FleetEvent::SYNCED, .node = {}});
 }
 
 }  // namespace scout::aggregator

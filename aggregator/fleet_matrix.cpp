@@ -83,8 +83,10 @@ void FleetMatrix::enter(const Node& node) {
     }
     const auto id = matrix_.add(views, &node.profile->profile, node.profile->digest);
     std::string arch;
-    if (node.profile->profile.host_model) {
-        arch = labels.at(std::string{migration::label::arch});
+    // A document need not tell its architecture: it has no such label, and nobody counts on it.
+    const auto label = labels.find(migration::label::arch);
+    if (node.profile->profile.host_model && label != labels.end()) {
+        arch = label->second;
     }
     if (!arch.empty()) {
         ++counted_[arch];

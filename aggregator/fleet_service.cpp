@@ -14,6 +14,8 @@ namespace scout::aggregator {
 namespace {
 
 constexpr std::size_t watchers_limit = 64;
+/// Answers in turns that go on at once. Each holds its answer, some MiB in a large fleet.
+constexpr std::size_t sweeps_limit = 16;
 
 /// Answers on the loop. `ask: () -> Result<Response>`; a call that its client gave up is answered
 /// all the same, which gRPC throws away.
@@ -34,34 +36,56 @@ grpc::ServerUnaryReactor* answer(boost::asio::any_io_executor& loop,
     return reactor;
 }
 
-/// Turn after turn, with whatever else the loop has to do between them.
+/// Where answers in turns come from and go to.
 template <class Response>
-void take_turns(const boost::asio::any_io_executor& loop, grpc::ServerUnaryReactor* reactor,
-                Response* response, std::shared_ptr<Sweep<Response>> sweep) {
-    if (sweep->turn()) {
-        *response = std::move(sweep->answer());
-        reactor->Finish(grpc::Status::OK);
+struct Turns {
+    boost::asio::any_io_executor loop;
+    grpc::CallbackServerContext* context;
+    grpc::ServerUnaryReactor* reactor;
+    Response* response;
+    std::shared_ptr<const std::size_t> place;  ///< one of sweeps_limit
+    Sweep<Response> sweep;
+};
+
+/// Turn after turn, with whatever else the loop has to do between them; to the end only while there
+/// is somebody who waits for it.
+template <class Response>
+void take_turns(std::shared_ptr<Turns<Response>> turns) {
+    if (turns->context->IsCancelled()) {
+        turns->reactor->Finish(grpc::Status::CANCELLED);
         return;
     }
-    boost::asio::post(loop, [loop, reactor, response, sweep = std::move(sweep)] {
-        take_turns(loop, reactor, response, sweep);
-    });
+    if (turns->sweep.turn()) {
+        *turns->response = std::move(turns->sweep.answer());
+        turns->reactor->Finish(grpc::Status::OK);
+        return;
+    }
+    const auto loop = turns->loop;
+    boost::asio::post(loop, [turns = std::move(turns)] { take_turns(turns); });
 }
 
-/// The same for what is answered in turns. `ask: () -> Result<Sweep<Response>>`.
+/// The same for what is answered in turns. `ask: () -> Result<Sweep<Response>>`; `places` has a
+/// reference for each answer that goes on. All on the loop, so that their number is exact.
 template <class Response, class Ask>
 grpc::ServerUnaryReactor* answer_in_turns(const boost::asio::any_io_executor& loop,
+                                          const std::shared_ptr<const std::size_t>& places,
                                           grpc::CallbackServerContext* context, Response* response,
                                           Ask ask) {
     auto* reactor = context->DefaultReactor();
-    boost::asio::post(loop, [loop, reactor, response, ask = std::move(ask)] {
-        Result<Sweep<Response>> begun = ask();
-        if (begun) {
-            take_turns(loop, reactor, response,
-                       std::make_shared<Sweep<Response>>(std::move(*begun)));
-        } else {
-            reactor->Finish(wire::to_grpc(begun.error()));
+    boost::asio::post(loop, [loop, &places, context, reactor, response, ask = std::move(ask)] {
+        if (places.use_count() > static_cast<long>(sweeps_limit)) {
+            reactor->Finish({grpc::StatusCode::RESOURCE_EXHAUSTED,
+                             "as many questions about the whole fleet as can be answered at once "
+                             "are being answered: ask again in a moment"});
+            return;
         }
+        Result<Sweep<Response>> begun = ask();
+        if (!begun) {
+            reactor->Finish(wire::to_grpc(begun.error()));
+            return;
+        }
+        take_turns(std::make_shared<Turns<Response>>(
+            Turns<Response>{loop, context, reactor, response, places, std::move(*begun)}));
     });
     return reactor;
 }
@@ -71,8 +95,13 @@ grpc::ServerUnaryReactor* answer_in_turns(const boost::asio::any_io_executor& lo
 /// One watcher. As with ReportStream: On… on gRPC's threads, the rest on the loop until finish().
 class WatchStream final : public grpc::ServerWriteReactor<v1::FleetEvent> {
 public:
-    WatchStream(FleetService& service, boost::asio::any_io_executor loop, std::string node)
-        : service_(service), loop_(std::move(loop)), id_(next_id()), feed_(std::move(node)) {}
+    WatchStream(FleetService& service, boost::asio::any_io_executor loop,
+                grpc::CallbackServerContext& context, std::string node)
+        : service_(service),
+          loop_(std::move(loop)),
+          context_(context),
+          id_(next_id()),
+          feed_(std::move(node)) {}
 
     void OnWriteDone(bool good) override {
         boost::asio::post(loop_,
@@ -81,7 +110,10 @@ public:
     void OnCancel() override {
         boost::asio::post(loop_, [service = &service_, id = id_] { service->cancelled(id); });
     }
-    void OnDone() override { delete this; }
+    void OnDone() override {
+        boost::asio::post(loop_, [service = &service_] { service->done(); });
+        delete this;
+    }
 
     [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
     [[nodiscard]] EventStream& feed() noexcept { return feed_; }
@@ -94,7 +126,17 @@ public:
         StartWrite(&event_);
     }
     void wrote() { writing_ = false; }
-    void finish(const grpc::Status& status) { Finish(status); }
+    /// gRPC may keep the object until the peer has read what is on the way to it.
+    void finish(const grpc::Status& status) {
+        feed_ = EventStream{""};
+        Finish(status);
+    }
+    /// For a peer that does not read: finish() would wait for it. The peer is told no reason.
+    void drop() {
+        if (writing_) {
+            context_.TryCancel();
+        }
+    }
 
 private:
     static std::uint64_t next_id() {
@@ -104,6 +146,7 @@ private:
 
     FleetService& service_;
     boost::asio::any_io_executor loop_;
+    grpc::CallbackServerContext& context_;  ///< good until OnDone()
     std::uint64_t id_;
     EventStream feed_;
     v1::FleetEvent event_;
@@ -119,9 +162,10 @@ FleetService::FleetService(boost::asio::any_io_executor loop, Fleet& fleet)
 grpc::ServerUnaryReactor* FleetService::Nodes(grpc::CallbackServerContext* context,
                                               const v1::NodesRequest* /*request*/,
                                               v1::NodesResponse* response) {
-    return answer_in_turns(loop_, context, response, [this]() -> Result<Sweep<v1::NodesResponse>> {
-        return fleet_.queries().nodes(fleet_.now());
-    });
+    return answer_in_turns(loop_, sweeps_, context, response,
+                           [this]() -> Result<Sweep<v1::NodesResponse>> {
+                               return fleet_.queries().nodes(fleet_.now());
+                           });
 }
 
 grpc::ServerUnaryReactor* FleetService::Node(grpc::CallbackServerContext* context,
@@ -134,7 +178,7 @@ grpc::ServerUnaryReactor* FleetService::Node(grpc::CallbackServerContext* contex
 grpc::ServerUnaryReactor* FleetService::Guests(grpc::CallbackServerContext* context,
                                                const v1::GuestsRequest* request,
                                                v1::GuestsResponse* response) {
-    return answer_in_turns(loop_, context, response, [this, request] {
+    return answer_in_turns(loop_, sweeps_, context, response, [this, request] {
         return fleet_.queries().guests(*request, fleet_.now());
     });
 }
@@ -142,7 +186,7 @@ grpc::ServerUnaryReactor* FleetService::Guests(grpc::CallbackServerContext* cont
 grpc::ServerUnaryReactor* FleetService::Where(grpc::CallbackServerContext* context,
                                               const v1::WhereRequest* request,
                                               v1::WhereResponse* response) {
-    return answer_in_turns(loop_, context, response, [this, request] {
+    return answer_in_turns(loop_, sweeps_, context, response, [this, request] {
         return fleet_.queries().where(*request, fleet_.now());
     });
 }
@@ -167,16 +211,17 @@ grpc::ServerUnaryReactor* FleetService::UpgradeImpact(grpc::CallbackServerContex
                   [this, request] { return fleet_.queries().upgrade_impact(*request); });
 }
 
-grpc::ServerWriteReactor<v1::FleetEvent>* FleetService::Watch(
-    grpc::CallbackServerContext* /*context*/, const v1::WatchRequest* request) {
+grpc::ServerWriteReactor<v1::FleetEvent>* FleetService::Watch(grpc::CallbackServerContext* context,
+                                                              const v1::WatchRequest* request) {
     // Owned by gRPC until OnDone().
-    auto* stream = new WatchStream(*this, loop_, request->node());
+    auto* stream = new WatchStream(*this, loop_, *context, request->node());
     boost::asio::post(loop_, [this, stream] { opened(stream); });
     return stream;
 }
 
 void FleetService::opened(WatchStream* stream) {
-    if (stopping_ || watchers_.size() >= watchers_limit) {
+    if (stopping_ || watchers_.size() + closing_ >= watchers_limit) {
+        ++closing_;
         stream->finish(
             {stopping_ ? grpc::StatusCode::UNAVAILABLE : grpc::StatusCode::RESOURCE_EXHAUSTED,
              stopping_ ? "the aggregator is stopping" : "too many watchers"});
@@ -189,7 +234,7 @@ void FleetService::opened(WatchStream* stream) {
 void FleetService::follow(const Change& change) {
     std::vector<std::uint64_t> slow;
     for (const auto& [id, stream] : watchers_) {
-        if (stream->feed().push(change, fleet_.matrix(), fleet_.now())) {
+        if (stream->feed().push(change, fleet_.now())) {
             wake(*stream);
         } else {
             slow.push_back(id);
@@ -197,6 +242,7 @@ void FleetService::follow(const Change& change) {
     }
     for (const auto id : slow) {
         ++too_slow_;
+        watchers_.at(id)->drop();
         finish(id, {grpc::StatusCode::RESOURCE_EXHAUSTED,
                     "the watcher does not keep up with the changes: watch again, and read faster"});
     }
@@ -255,6 +301,7 @@ void FleetService::finish(std::uint64_t watcher, const grpc::Status& status) {
     if (found != watchers_.end()) {
         auto* stream = found->second;
         watchers_.erase(found);
+        ++closing_;
         stream->finish(status);
     }
 }

@@ -48,6 +48,7 @@ public:
     void opened(WatchStream* stream);
     void written(std::uint64_t watcher, bool good);
     void cancelled(std::uint64_t watcher);
+    void done() { --closing_; }
     /// Ends all watchers and takes no more: the aggregator stops.
     void stop();
     [[nodiscard]] std::size_t watchers() const noexcept { return watchers_.size(); }
@@ -63,6 +64,9 @@ private:
     boost::asio::any_io_executor loop_;
     Fleet& fleet_;
     std::unordered_map<std::uint64_t, WatchStream*> watchers_;  ///< those not finished
+    std::size_t closing_ = 0;  ///< finished, but their peers have not taken it yet
+    /// Each answer in turns that goes on holds one more reference.
+    std::shared_ptr<const std::size_t> sweeps_ = std::make_shared<const std::size_t>();
     std::uint64_t too_slow_ = 0;
     bool stopping_ = false;
 };

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "base/logging.h"
 #include "migration/cpu_truth.h"
 #include "wire/checks.h"
 #include "wire/convert.h"
@@ -32,11 +33,7 @@ std::string found_by_text(FoundBy found_by) {
 /// Why no migration facts can be had of the node; empty if they can.
 std::string why_not_comparable(const Node& node) {
     if (node.profile == nullptr) {
-        if (!node.host.probe_error.empty()) {
-            return node.host.probe_error;
-        }
-        return node.host.profile_digest.empty() ? "nothing has been reported yet"
-                                                : "the profile is still on its way";
+        return why_no_profile(node);
     }
     const auto reason = migration::not_comparable(node.profile->profile);
     return reason ? reason->text : std::string{};
@@ -48,6 +45,18 @@ bool is_digest(std::string_view text) {
 }
 
 }  // namespace
+
+std::string why_no_profile(const Node& node) {
+    if (!node.host.probe_error.empty()) {
+        return node.host.probe_error;
+    }
+    return node.host.profile_digest.empty() ? "nothing has been reported yet"
+                                            : "the profile is still on its way";
+}
+
+std::string no_profile_text(const Node& node) {
+    return "node " + log_value(node.name) + " has no profile: " + why_no_profile(node);
+}
 
 v1::Guest to_wire_without_cpu(const Guest& guest) {
     v1::Guest out;
@@ -86,7 +95,8 @@ v1::NodeSummary summary_of(const Node& node, const FleetMatrix& matrix, SteadyTi
     out.set_guests(static_cast<std::uint32_t>(node.guests.size()));
     auto reason = why_not_comparable(node);
     out.set_comparable(reason.empty());
-    out.set_reason(std::move(reason));
+    // A last good answer that is no longer confirmed counts on, and its reader must know.
+    out.set_reason(reason.empty() ? node.host.probe_error : std::move(reason));
     const auto level = matrix.level_of(node);
     out.set_level(level.level);
     out.set_destinations(level.destinations);
@@ -164,25 +174,6 @@ Result<HostReport> host_from_wire(const v1::FullReport& report) {
         out.notices.push_back(wire::cut(notice, wire::text_limit));
     }
     return out;
-}
-
-std::string age_text(std::chrono::milliseconds age) {
-    using namespace std::chrono;
-    const auto seconds_all = floor<seconds>(age).count();
-    const auto days = seconds_all / 86400;
-    const auto hours = seconds_all % 86400 / 3600;
-    const auto minutes = seconds_all % 3600 / 60;
-    const auto rest = seconds_all % 60;
-    if (days > 0) {
-        return std::to_string(days) + "d " + std::to_string(hours) + "h";
-    }
-    if (hours > 0) {
-        return std::to_string(hours) + "h " + std::to_string(minutes) + "m";
-    }
-    if (minutes > 0) {
-        return std::to_string(minutes) + "m " + std::to_string(rest) + "s";
-    }
-    return std::to_string(rest) + "s";
 }
 
 }  // namespace scout::aggregator

@@ -26,7 +26,9 @@ namespace v1 = virt_scout::v1;
     const google::protobuf::RepeatedPtrField<v1::Guest>& guests, Registry& registry);
 [[nodiscard]] Result<HostReport> host_from_wire(const v1::FullReport& report);
 
-/// "2m 5s", "3d 4h": for sentences about ages.
-[[nodiscard]] std::string age_text(std::chrono::milliseconds age);
+/// Why the node has no profile: its probe's error, or that it has not been told yet.
+[[nodiscard]] std::string why_no_profile(const Node& node);
+/// "node n1 has no profile: …"
+[[nodiscard]] std::string no_profile_text(const Node& node);
 
 }  // namespace scout::aggregator

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "aggregator/placement.h"
 
+#include <algorithm>
+#include <map>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "aggregator/messages.h"
+#include "base/duration.h"
 #include "base/logging.h"
 #include "wire/checks.h"
 #include "wire/convert.h"
@@ -40,9 +44,23 @@ std::vector<Found> find_guests(std::string_view wanted, std::string_view on,
     return by_uuid.empty() ? by_name : by_uuid;
 }
 
+/// A guest that moved from a node that is not heard of any more is on both: the fresher node's word
+/// holds.
+void drop_outdated(std::vector<Found>& found) {
+    std::map<std::string_view, Freshness> best;
+    for (const auto& [node, guest] : found) {
+        auto& known = best.emplace(guest->uuid, node->freshness).first->second;
+        known = std::min(known, node->freshness);
+    }
+    std::erase_if(found, [&best](const Found& place) {
+        return place.node->freshness != best.at(place.guest->uuid);
+    });
+}
+
 Result<Found> find_guest(const std::string& wanted, const std::string& on,
                          const Registry& registry) {
-    const auto found = find_guests(wanted, on, registry);
+    auto found = find_guests(wanted, on, registry);
+    drop_outdated(found);
     if (found.empty()) {
         return fail(Errc::not_found, "guest " + log_value(wanted) + " is not known" +
                                          (on.empty() ? "" : " on node " + log_value(on)));
@@ -50,12 +68,16 @@ Result<Found> find_guest(const std::string& wanted, const std::string& on,
     if (found.size() > 1) {
         constexpr std::size_t shown = 8;
         std::string places;
+        const bool one_guest = std::all_of(found.begin(), found.end(), [&found](const auto& place) {
+            return place.guest->uuid == found.front().guest->uuid;
+        });
         for (std::size_t i = 0; i < found.size() && i < shown; ++i) {
             places += (i == 0 ? "" : ", ") + found[i].guest->uuid + " on " + found[i].node->name;
         }
-        return fail(Errc::invalid, "guest " + log_value(wanted) + " is not one: " + places +
-                                       (found.size() > shown ? ", …" : "") +
-                                       ": name its UUID or its node");
+        return fail(Errc::invalid,
+                    "guest " + log_value(wanted) + " is not one: " + places +
+                        (found.size() > shown ? ", …" : "") +
+                        (one_guest ? ": name its node" : ": name its UUID or its node"));
     }
     return found.front();
 }
@@ -100,10 +122,7 @@ Result<PlacementSubject> host_model_subject(const std::string& name, const Regis
         return fail(Errc::not_found, "node " + log_value(name) + " is not known");
     }
     if (source->profile == nullptr) {
-        return fail(Errc::unavailable,
-                    "node " + log_value(name) + " has no profile: " +
-                        (source->host.probe_error.empty() ? std::string{"none has been reported"}
-                                                          : source->host.probe_error));
+        return fail(Errc::unavailable, no_profile_text(*source));
     }
     PlacementSubject out;
     out.name = name;
@@ -182,11 +201,7 @@ Comparison PlacementSearch::ask(const Node& target) {
                                target.name);
     }
     if (target.profile == nullptr) {
-        return unknown_because(
-            "node " + target.name + " has no profile: " +
-                (target.host.probe_error.empty() ? std::string{"none has been reported"}
-                                                 : target.host.probe_error),
-            target.name);
+        return unknown_because(no_profile_text(target), target.name);
     }
     auto facts = target.profile->digest;
     if (subject_.guest.tsc_hz) {

@@ -9,6 +9,7 @@
 
 #include "aggregator/messages.h"
 #include "aggregator/placement.h"
+#include "base/duration.h"
 #include "base/logging.h"
 #include "migration/baseline.h"
 #include "migration/cpu_truth.h"
@@ -156,13 +157,9 @@ Result<Sweep<v1::GuestsResponse>> FleetQueries::guests(const v1::GuestsRequest& 
             return fail(found.error());
         }
     }
-    auto take = [list = GuestList{registry_.options().guests_limit, now}, only = request.node()](
-                    const Node& node, v1::GuestsResponse& out) mutable {
-        if (only.empty() || node.name == only) {
-            list.add(node, out);
-        }
-    };
-    return Sweep<v1::GuestsResponse>{registry_, std::move(take)};
+    auto take = [list = GuestList{registry_.options().guests_limit, now}](
+                    const Node& node, v1::GuestsResponse& out) mutable { list.add(node, out); };
+    return Sweep<v1::GuestsResponse>{registry_, std::move(take), {}, request.node()};
 }
 
 Result<Sweep<v1::WhereResponse>> FleetQueries::where(const v1::WhereRequest& request,
@@ -185,14 +182,14 @@ Result<Sweep<v1::WhereResponse>> FleetQueries::where(const v1::WhereRequest& req
         }
     }
     auto search = std::make_shared<PlacementSearch>(std::move(*subject), registry_, matrix_, now);
-    auto take = [search, only = request.target()](const Node& node, v1::WhereResponse& out) {
-        if (node.name != search->subject().source && (only.empty() || node.name == only)) {
+    auto take = [search](const Node& node, v1::WhereResponse& out) {
+        if (node.name != search->subject().source) {
             auto* answer = out.add_nodes();
             answer->set_node(node.name);
             *answer->mutable_comparison() = wire::to_wire(search->ask(node));
         }
     };
-    return Sweep<v1::WhereResponse>{registry_, std::move(take), std::move(begun)};
+    return Sweep<v1::WhereResponse>{registry_, std::move(take), std::move(begun), request.target()};
 }
 
 Result<v1::MatrixResponse> FleetQueries::matrix() const {
@@ -237,12 +234,12 @@ Result<v1::BaselineResponse> FleetQueries::baseline(const v1::BaselineRequest& r
         }
         const auto& node = **found;
         if (node.profile == nullptr || node.freshness == Freshness::gone) {
-            return fail(Errc::unavailable,
-                        "node " + log_value(name) +
-                            (node.profile == nullptr
-                                 ? " has no profile: " + node.host.probe_error
-                                 : " was last heard of " + age_text(age(node, now)) + " ago") +
-                            ": leave it out, or ask again when it reports");
+            return fail(
+                Errc::unavailable,
+                (node.profile == nullptr ? no_profile_text(node)
+                                         : "node " + log_value(name) + " was last heard of " +
+                                               age_text(age(node, now)) + " ago") +
+                    ": leave it out, or ask again when it reports");
         }
         hosts[node.profile.get()].push_back(&node);
     }
@@ -267,8 +264,7 @@ Result<v1::UpgradeImpactResponse> FleetQueries::upgrade_impact(
     }
     const auto& node = **found;
     if (node.profile == nullptr) {
-        return fail(Errc::unavailable, "node " + log_value(node.name) +
-                                           " has no profile now: " + node.host.probe_error);
+        return fail(Errc::unavailable, no_profile_text(node));
     }
     if (node.before == nullptr) {
         return fail(Errc::not_found,

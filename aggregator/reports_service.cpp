@@ -37,8 +37,9 @@ Peer peer_of(const grpc::CallbackServerContext& context, Proof proof) {
 /// the object until it calls finish(). gRPC calls OnDone() after that, and the object is gone.
 class ReportStream final : public grpc::ServerBidiReactor<v1::AgentMessage, v1::AggregatorMessage> {
 public:
-    ReportStream(ReportsService& service, boost::asio::any_io_executor loop)
-        : service_(service), loop_(std::move(loop)), id_(next_id()) {}
+    ReportStream(ReportsService& service, boost::asio::any_io_executor loop,
+                 grpc::CallbackServerContext& context)
+        : service_(service), loop_(std::move(loop)), context_(context), id_(next_id()) {}
 
     void OnReadDone(bool good) override {
         boost::asio::post(
@@ -53,7 +54,10 @@ public:
     void OnCancel() override {
         boost::asio::post(loop_, [service = &service_, id = id_] { service->cancelled(id); });
     }
-    void OnDone() override { delete this; }
+    void OnDone() override {
+        boost::asio::post(loop_, [service = &service_] { service->done(); });
+        delete this;
+    }
 
     [[nodiscard]] SessionId id() const noexcept { return id_; }
     void read() { StartRead(&message_); }
@@ -76,6 +80,8 @@ public:
         }
     }
     void finish(const grpc::Status& status) { Finish(status); }
+    /// For a peer that does not read: finish() would wait for it. The peer is told no reason.
+    void drop() { context_.TryCancel(); }
 
 private:
     static SessionId next_id() {
@@ -85,6 +91,7 @@ private:
 
     ReportsService& service_;
     boost::asio::any_io_executor loop_;
+    grpc::CallbackServerContext& context_;  ///< good until OnDone()
     SessionId id_;
     v1::AgentMessage message_;
     std::deque<v1::AggregatorMessage> answers_;  ///< the first one is being written
@@ -96,7 +103,7 @@ ReportsService::ReportsService(boost::asio::any_io_executor loop, Fleet& fleet, 
 grpc::ServerBidiReactor<v1::AgentMessage, v1::AggregatorMessage>* ReportsService::Report(
     grpc::CallbackServerContext* context) {
     // Owned by gRPC until OnDone().
-    auto* stream = new ReportStream(*this, loop_);
+    auto* stream = new ReportStream(*this, loop_, *context);
     boost::asio::post(loop_,
                       [this, stream, peer = peer_of(*context, proof_)] { opened(stream, peer); });
     return stream;
@@ -106,22 +113,21 @@ void ReportsService::send(SessionId session, const v1::AggregatorMessage& messag
     auto* stream = find(session);
     if (stream != nullptr && !stream->write(message)) {
         // Not from within the conversation, which called us.
-        boost::asio::post(loop_, [this, session] { cancelled(session); });
+        boost::asio::post(loop_, [this, session] { drop(session); });
     }
 }
 
 void ReportsService::end(SessionId session, const Error& why) {
     if (auto* stream = find(session)) {
-        streams_.erase(session);
-        stream->finish(wire::to_grpc(why));
+        finish(*stream, wire::to_grpc(why));
     }
 }
 
 void ReportsService::opened(ReportStream* stream, Peer peer) {
-    if (stopping_ || streams_.size() >= streams_limit) {
-        stream->finish(
-            {stopping_ ? grpc::StatusCode::UNAVAILABLE : grpc::StatusCode::RESOURCE_EXHAUSTED,
-             stopping_ ? "the aggregator is stopping" : "too many agent streams"});
+    if (stopping_ || streams_.size() + closing_ >= streams_limit) {
+        finish(*stream,
+               {stopping_ ? grpc::StatusCode::UNAVAILABLE : grpc::StatusCode::RESOURCE_EXHAUSTED,
+                stopping_ ? "the aggregator is stopping" : "too many agent streams"});
         return;
     }
     streams_.emplace(stream->id(), stream);
@@ -152,18 +158,31 @@ void ReportsService::written(SessionId session, bool good) {
     }
 }
 
-/// The agent closed its side, went away, or does not read.
+/// Answers pile up: the agent does not read.
+void ReportsService::drop(SessionId session) {
+    if (auto* stream = find(session)) {
+        stream->drop();
+        cancelled(session);
+    }
+}
+
+/// The agent closed its side, or went away.
 void ReportsService::cancelled(SessionId session) {
     if (auto* stream = find(session)) {
         sessions_.close(session, fleet_.now());
-        streams_.erase(session);
-        stream->finish(grpc::Status::OK);
+        finish(*stream, grpc::Status::OK);
     }
 }
 
 void ReportsService::stop() {
     stopping_ = true;
     sessions_.end_all({Errc::unavailable, "the aggregator is stopping"});
+}
+
+void ReportsService::finish(ReportStream& stream, const grpc::Status& status) {
+    streams_.erase(stream.id());
+    ++closing_;
+    stream.finish(status);
 }
 
 ReportStream* ReportsService::find(SessionId session) const {

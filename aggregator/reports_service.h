@@ -33,6 +33,7 @@ public:
     void received(SessionId session, bool good, const v1::AgentMessage& message);
     void written(SessionId session, bool good);
     void cancelled(SessionId session);
+    void done() { --closing_; }
 
     void tick() { sessions_.tick(fleet_.now()); }
     /// Ends all streams and takes no more: the aggregator stops.
@@ -41,12 +42,15 @@ public:
 
 private:
     [[nodiscard]] ReportStream* find(SessionId session) const;
+    void drop(SessionId session);
+    void finish(ReportStream& stream, const grpc::Status& status);
 
     boost::asio::any_io_executor loop_;
     Fleet& fleet_;
     Proof proof_;
     AgentStreams sessions_;
     std::unordered_map<SessionId, ReportStream*> streams_;  ///< those that were not finished
+    std::size_t closing_ = 0;  ///< finished, but their peers have not taken it yet
     bool stopping_ = false;
 };
 

@@ -163,10 +163,12 @@ Task<> SnapshotKeeper::write(std::chrono::milliseconds limit) {
     if (written) {
         ++counters_.written;
         counters_.bytes = size;
+        failing_ = false;
         co_return;
     }
     changed_ = true;
-    if (counters_.failed++ == 0) {
+    ++counters_.failed;
+    if (!std::exchange(failing_, true)) {
         spdlog::warn("the snapshot cannot be written, a restart will know less file={} reason={}",
                      log_value(path_.string()), log_value(written.error().message));
     }

@@ -59,6 +59,7 @@ private:
     std::shared_ptr<Writer> writer_;
     bool writes_ = true;
     bool changed_ = false;
+    bool failing_ = false;  ///< the last write failed, which was told
     SnapshotCounters counters_;
 };
 

@@ -18,12 +18,22 @@ class Sweep {
 public:
     using Take = std::function<void(const Node&, Response&)>;
 
-    /// `begun` is what the answer has before its first node.
-    Sweep(const Registry& registry, Take take, Response begun = {})
-        : registry_(&registry), take_(std::move(take)), answer_(std::move(begun)) {}
+    /// `begun` is what the answer has before its first node; `only` names the one node that is
+    /// asked about, empty: all.
+    Sweep(const Registry& registry, Take take, Response begun = {}, std::string only = {})
+        : registry_(&registry),
+          take_(std::move(take)),
+          answer_(std::move(begun)),
+          only_(std::move(only)) {}
 
     /// True if that was the last turn.
     [[nodiscard]] bool turn() {
+        if (!only_.empty()) {
+            if (const auto* node = registry_->find(only_)) {
+                take_(*node, answer_);
+            }
+            return true;
+        }
         const auto& nodes = registry_->nodes();
         std::size_t taken = 0;
         for (auto it = nodes.upper_bound(after_); it != nodes.end(); ++it) {
@@ -51,6 +61,7 @@ private:
     const Registry* registry_;
     Take take_;
     Response answer_;
+    std::string only_;
     std::string after_;  ///< names have at least one byte
 };
 

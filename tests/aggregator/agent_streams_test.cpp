@@ -383,6 +383,58 @@ TEST_F(AgentStreamsTest, StreamWithoutHelloIsEndedInTime) {
     EXPECT_EQ(sink.ended.at(1).code, Errc::timed_out);
 }
 
+TEST_F(AgentStreamsTest, ProfileWithoutAnArchitectureIsTaken) {
+    auto bare = small_host();
+    bare.arch.clear();
+    open(1);
+    hello(1, "n1");
+    full(1, bare);
+
+    body(1, bare);
+
+    EXPECT_TRUE(sink.ended.empty());
+    EXPECT_NE(node("n1").profile, nullptr);
+    EXPECT_EQ(fleet.matrix().level_of(node("n1")).level, 0U);
+}
+
+TEST_F(AgentStreamsTest, MessageThatCannotBeHandledEndsOnlyItsStream) {
+    fleet.registry().observe([](const Change& change) {
+        if (change.node.name == "bad" && change.kind == ChangeKind::node_changed) {
+            throw std::out_of_range{"what nobody thought of"};
+        }
+    });
+    open(1);
+    hello(1, "good");
+    open(2);
+    hello(2, "bad");
+
+    full(2, small_host());
+
+    ASSERT_TRUE(sink.ended.contains(2));
+    EXPECT_EQ(sink.ended.at(2).code, Errc::internal);
+    EXPECT_EQ(streams.counters().refused, 1U);
+    full(1, small_host());
+    body(1, small_host());
+    EXPECT_NE(node("good").profile, nullptr);
+}
+
+TEST_F(AgentStreamsTest, ForgottenNodeComesBackOnANewStream) {
+    open(1);
+    hello(1, "n1");
+    full(1, small_host());
+    pass(8 * 24h);
+    ASSERT_EQ(fleet.registry().find("n1"), nullptr);
+
+    heartbeat(1, 1);
+
+    ASSERT_TRUE(sink.ended.contains(1));
+    EXPECT_EQ(sink.ended.at(1).code, Errc::unavailable);
+    open(2);
+    hello(2, "n1");
+    full(2, small_host());
+    EXPECT_EQ(node("n1").freshness, Freshness::fresh);
+}
+
 TEST_F(AgentStreamsTest, StoppingEndsAll) {
     for (SessionId id = 1; id <= 3; ++id) {
         open(id);

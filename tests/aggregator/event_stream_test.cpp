@@ -17,7 +17,7 @@ protected:
     EventStreamTest() {
         fleet.registry().observe([this](const Change& change) {
             for (auto* stream : {&all, &only_n2}) {
-                kept_up &= stream->push(change, fleet.matrix(), fleet.now());
+                kept_up &= stream->push(change, fleet.now());
             }
         });
     }
@@ -94,17 +94,75 @@ TEST_F(EventStreamTest, NodeThatComesLaterCanBeWatchedFromTheStart) {
     EXPECT_EQ(take(only_n2, 1), std::vector<std::string>{"NODE_ADDED n2"});
 }
 
-TEST_F(EventStreamTest, QueueOfASlowWatcherIsBounded) {
+TEST_F(EventStreamTest, BurstIsNoReasonToEndAWatcherThatReads) {
+    add_node("n1", small_host());
+    take(all);
+    for (std::size_t i = 0; i < EventStream::burst_limit; ++i) {
+        change_guest("n1", std::to_string(i));
+    }
+    EXPECT_TRUE(kept_up);
+    clock.advance(EventStream::patience);
+    take(all, 1);
+    clock.advance(EventStream::patience);
+
+    change_guest("n1", "taken in its turn");
+
+    EXPECT_TRUE(kept_up);
+    change_guest("n1", "one too many");
+    EXPECT_FALSE(kept_up);
+}
+
+TEST_F(EventStreamTest, WatcherThatTakesNothingForLongIsTooSlow) {
     add_node("n1", small_host());
     take(all);
     for (std::size_t i = 0; i < EventStream::queue_limit; ++i) {
         change_guest("n1", std::to_string(i));
     }
+    clock.advance(EventStream::patience);
+    change_guest("n1", "in time");
     EXPECT_TRUE(kept_up);
+    clock.advance(1ms);
 
-    change_guest("n1", "one too many");
+    change_guest("n1", "too late");
 
     EXPECT_FALSE(kept_up);
+}
+
+TEST_F(EventStreamTest, NodesThatChangeTogetherAreToldOnceEachAsTheyAreThen) {
+    constexpr int nodes = 1500;
+    for (int i = 0; i < nodes; ++i) {
+        add_node("n" + std::to_string(i), small_host());
+    }
+    take(all);
+
+    for (int i = 0; i < 20; ++i) {
+        pass(36s);
+        for (int k = 0; k < nodes; ++k) {
+            fleet.registry().touch("n" + std::to_string(k), clock.steady());
+        }
+    }
+    EXPECT_TRUE(kept_up);
+    pass(36s);
+
+    const auto first = all.next(fleet.registry(), fleet.matrix(), fleet.now());
+    ASSERT_TRUE(first);
+    EXPECT_EQ(first->kind(), v1::FleetEvent::NODE_CHANGED);
+    EXPECT_EQ(first->summary().freshness(), v1::STALE);
+    EXPECT_EQ(take(all).size(), nodes - 1U);
+}
+
+TEST_F(EventStreamTest, ForgottenNodeIsToldWithItsGuestsAndOnlyByItsName) {
+    add_node("n1", small_host());
+    change_guest("n1", "running");
+    take(all);
+
+    pass(8 * 24h);
+
+    EXPECT_EQ(take(all, 1), std::vector<std::string>{"GUEST_REMOVED n1/u1"});
+    const auto removed = all.next(fleet.registry(), fleet.matrix(), fleet.now());
+    ASSERT_TRUE(removed);
+    EXPECT_EQ(removed->kind(), v1::FleetEvent::NODE_REMOVED);
+    EXPECT_FALSE(removed->has_summary());
 }
 
 TEST_F(EventStreamTest, ManyGuestsThatWereThereAreNotTakenForSlowness) {

@@ -79,6 +79,32 @@ TEST_F(QueriesTest, NodeThatCannotBeComparedSaysWhy) {
     EXPECT_EQ(answer.nodes(2).reason(), "nothing has been reported yet");
 }
 
+TEST_F(QueriesTest, FailingProbeIsToldBesideTheLastGoodAnswer) {
+    HostReport report = node("large").host;
+    report.probe_error = "libvirt does not answer";
+    ASSERT_TRUE(fleet.registry().report_host("large", report));
+
+    const auto answer = ask().nodes(fleet.now()).all();
+
+    EXPECT_TRUE(answer.nodes(0).comparable());
+    EXPECT_EQ(answer.nodes(0).reason(), "libvirt does not answer");
+}
+
+TEST_F(QueriesTest, NodeWhoseProfileIsOnItsWaySaysSo) {
+    ASSERT_TRUE(fleet.registry().introduce(
+        {.node = "new", .host_identity = "n", .agent_version = ""}, fleet.now()));
+    HostReport report;
+    report.profile_digest = migration::digest(other_host());
+    ASSERT_TRUE(fleet.registry().report_host("new", report));
+    v1::BaselineRequest request;
+    request.add_nodes("new");
+
+    EXPECT_EQ(
+        ask().baseline(request, fleet.now()).error().message,
+        "node new has no profile: the profile is still on its way: leave it out, or ask again "
+        "when it reports");
+}
+
 TEST_F(QueriesTest, GuestsOfAllNodesOrOfOneAndWhoseAreNotKnown) {
     HostReport report = node("large").host;
     report.guests_error = "libvirt has not answered since noon";

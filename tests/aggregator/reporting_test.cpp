@@ -141,6 +141,56 @@ TEST_F(ReportingTest, ChangesBetweenThePartsAreTaken) {
     EXPECT_EQ(node("n1").guests.at("10001").state, "paused");
 }
 
+TEST_F(ReportingTest, ReportEndsAlsoIfTheGuestsThatWereLeftForItVanish) {
+    connect();
+    talk();
+    connect();
+    constexpr int hello_and_first_part = 2;
+    talk(hello_and_first_part);
+    snapshot.set_guests(guests(0, 256));
+
+    talk();
+
+    EXPECT_EQ(known(), 256U);
+}
+
+TEST_F(ReportingTest, GuestsThatWentWhileLibvirtWasAwayAreGoneWhenItIsBack) {
+    connect();
+    talk();
+    auto host = snapshot.host();
+    host.guests_error = "libvirt has not been reached yet";
+    snapshot.set_host(host);
+    snapshot.set_guests({});
+    connect();
+    talk();
+    EXPECT_EQ(known(), 1000U);
+
+    host.guests_error.clear();
+    snapshot.set_host(host);
+    snapshot.set_guests(guests(400, 1000));
+    constexpr int all_but_the_last_part = 2;
+    talk(all_but_the_last_part);
+    EXPECT_TRUE(removed.empty());
+    talk();
+
+    EXPECT_EQ(known(), 600U);
+}
+
+TEST_F(ReportingTest, NewGuestsFindTheirPlaceWhereAllOldOnesWent) {
+    snapshot.set_guests(guests(0, 4096));
+    connect();
+    talk();
+    ASSERT_EQ(known(), 4096U);
+    snapshot.set_guests(guests(4000, 8096));
+
+    connect();
+    talk();
+
+    EXPECT_EQ(known(), 4096U);
+    EXPECT_TRUE(node("n1").guests.contains("18095"));
+    EXPECT_FALSE(removed.contains("14000"));
+}
+
 TEST_F(ReportingTest, SmallNodesGuestsAreGoneAtOnce) {
     snapshot.set_guests(guests(0, 3));
     connect();
