@@ -109,6 +109,24 @@ void check_vendor(const GuestCpu& guest, const Profile& target, const CpuMap* ma
         {"vendor"}));
 }
 
+/// On s390x features do not tell everything of a model: a generation has facilities of its own.
+void check_generation(const GuestCpu& guest, const Profile& target, Findings& findings) {
+    if (guest.arch != "s390x" && target.arch != "s390x") {
+        return;
+    }
+    const std::string& own = target.host_model->name;
+    const NamedModel* named = find_model(target, guest.model);
+    if (guest.model == own || (named != nullptr && named->usable == Usable::yes)) {
+        return;
+    }
+    findings.unknown(truth_reason(ReasonCode::model,
+                                  "the guest's CPU is a " + guest.model + ", the target's a " +
+                                      own + ", and the target does not name " + guest.model +
+                                      " as usable: features alone do not tell generations of "
+                                      "s390x apart",
+                                  {guest.model, own}));
+}
+
 void check_machine(const GuestCpu& guest, const Profile& target, Findings& findings) {
     if (guest.machine.empty() || target.machines.empty()) {
         return;
@@ -123,6 +141,13 @@ void check_machine(const GuestCpu& guest, const Profile& target, Findings& findi
 
 void check_tsc(const GuestCpu& guest, const HostFacts& facts, Findings& findings) {
     if (!guest.tsc_hz) {
+        // Of a host-model yet to start it is only an ability: libvirt leaves it out then.
+        if (guest.mode == CpuMode::custom && contains(guest.require, "invtsc")) {
+            findings.cannot(truth_reason(ReasonCode::tsc,
+                                         "the guest has invtsc and no pinned TSC frequency: "
+                                         "libvirt and QEMU migrate no such guest",
+                                         {"invtsc"}));
+        }
         return;
     }
     const std::string wanted = std::to_string(*guest.tsc_hz);
@@ -162,6 +187,20 @@ void check_address_bits(const GuestCpu& guest, const Profile& target, Findings& 
     }
 }
 
+/// Everything but the features.
+void check_facts(const GuestCpu& guest, Target target, const CpuMap* map, Findings& findings) {
+    if (!guest.doubt.empty()) {
+        findings.unknown(truth_reason(ReasonCode::not_comparable,
+                                      guest.doubt + "; use the live XML of the running guest",
+                                      {"cpu"}));
+    }
+    check_vendor(guest, target.profile, map, findings);
+    check_generation(guest, target.profile, findings);
+    check_machine(guest, target.profile, findings);
+    check_tsc(guest, target.facts, findings);
+    check_address_bits(guest, target.profile, findings);
+}
+
 FeatureSet check_features(const EffectiveSet& wanted, const EffectiveSet& offered,
                           Findings& findings) {
     for (const auto* side : {&wanted, &offered}) {
@@ -187,7 +226,8 @@ std::string cpu_vendor(const GuestCpu& guest, const CpuMap* map) {
     if (!guest.vendor.empty()) {
         return guest.vendor;
     }
-    const MapModel* model = map != nullptr ? map->find(guest.model) : nullptr;
+    const bool by_model = map != nullptr && guest.mode == CpuMode::host_model;
+    const MapModel* model = by_model ? map->find(guest.model) : nullptr;
     return model != nullptr && !model->vendor.empty() ? model->vendor
                                                       : std::string{default_vendor(guest.arch)};
 }
@@ -273,10 +313,7 @@ TruthAnswer compare_truth(const GuestCpu& guest, Target target, const CpuMap* ma
         }
         return std::move(findings).answer();
     }
-    check_vendor(guest, target.profile, map, findings);
-    check_machine(guest, target.profile, findings);
-    check_tsc(guest, target.facts, findings);
-    check_address_bits(guest, target.profile, findings);
+    check_facts(guest, target, map, findings);
     const auto wanted = effective_features(guest, map);
     const auto offered = supported_features(target.profile, map);
     auto missing = check_features(wanted, offered, findings);

@@ -16,8 +16,9 @@
 ///   it fits if the vendor is equal and the target's hypervisor can enable every feature of it.
 /// `vmx-*` are compared only when both sides list some. A fixed width of physical addresses must
 /// not exceed the target's: libvirt refuses to start such a guest (qemuValidateDomainDefCpu, mode
-/// "emulate"), while it compares nothing where the width is passed through, limit or not. Pure; any
-/// thread.
+/// "emulate"), while it compares nothing where the width is passed through, limit or not. On s390x
+/// the model must be the target's own or usable there. A running guest with invtsc stays where it
+/// is unless its TSC is pinned (qemuMigrationSrcIsAllowed). Pure; any thread.
 namespace scout::migration {
 
 /// How a set of features was found.
@@ -43,7 +44,8 @@ struct EffectiveSet {
 
 /// True if the lists name every feature of the CPU, so that no cpu_map is needed. libvirt leaves no
 /// mark; a document that lists what every model of the architecture has (x86: fpu, cx8, mmx;
-/// s390x: esan3, zarch) was expanded, for an unexpanded one never repeats the model.
+/// s390x: esan3, zarch) was expanded, for an unexpanded one never repeats the model. Where the
+/// model is known, effective_features() asks for all of its features besides.
 [[nodiscard]] bool is_expanded(const std::string& arch, const FeatureSet& require,
                                const FeatureSet& disable);
 
@@ -53,8 +55,9 @@ struct EffectiveSet {
 /// Features that the hypervisor can enable: the list where there is one, else its host-model's set.
 [[nodiscard]] EffectiveSet supported_features(const Profile& profile, const CpuMap* map);
 
-/// Vendor that the guest's CPU shows: its own, else the one its model is of, else the one of its
-/// architecture; empty: not known, and never taken for equal to another that is not.
+/// Vendor that the guest's CPU shows: its own, else for a host-model the one its model is of, else
+/// the one of its architecture; empty: not known, and never taken for equal to another that is not.
+/// A named model tells none: under KVM the guest shows the vendor of its host.
 [[nodiscard]] std::string cpu_vendor(const GuestCpu& guest, const CpuMap* map);
 
 /// Widest physical addresses that the hypervisor can show a guest, in bits: what domain

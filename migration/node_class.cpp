@@ -70,6 +70,18 @@ void fill_identity(NodeClass& out, const std::string& arch, const std::string& v
     out.vendor = names.one(vendor_kind, vendor);
 }
 
+constexpr std::string_view s390x = "s390x";
+
+FeatureSet usable_models(const Profile& profile) {
+    std::vector<std::string> usable;
+    for (const auto& model : profile.models) {
+        if (profile.arch == s390x && model.usable == Usable::yes) {
+            usable.push_back(model.name);
+        }
+    }
+    return make_feature_set(std::move(usable));
+}
+
 void fill_truth(NodeClass& out, SetBlock::Members& members, const Profile& profile,
                 const CpuMap* map, Names& names) {
     const auto fault = not_comparable(profile);
@@ -78,6 +90,9 @@ void fill_truth(NodeClass& out, SetBlock::Members& members, const Profile& profi
     out.vendor_stated = !profile.vendor.empty();
     const auto host_model = host_model_guest(profile);
     fill_identity(out, profile.arch, cpu_vendor(host_model, map), names);
+    out.by_generation = profile.arch == s390x;
+    out.truth_model = names.one(model_kind, host_model.model);
+    names.put(members, NameSet::usable, model_kind, usable_models(profile));
     const auto guest = effective_features(host_model, map);
     const auto supported = supported_features(profile, map);
     out.guest_known = guest.known();
@@ -99,6 +114,11 @@ void fill_truth_from_labels(NodeClass& out, SetBlock::Members& members, const St
     fill_identity(out, node.arch,
                   out.vendor_stated ? node.vendors.front() : std::string{default_vendor(node.arch)},
                   names);
+    out.by_generation = node.arch == s390x;
+    if (out.by_generation && out.comparable) {
+        out.truth_model = names.one(model_kind, node.host_models.front());
+        names.put(members, NameSet::usable, model_kind, node.usable_models);
+    }
     out.supported_known = true;
     out.reports_vmx = lists_vmx_details(node.required);
     out.offers_vmx = lists_vmx_details(node.features);
@@ -109,6 +129,16 @@ void fill_truth_from_labels(NodeClass& out, SetBlock::Members& members, const St
     if (model != nullptr) {
         names.put_guest(members, unite(node.required, intersect(model->features, node.features)));
     }
+}
+
+Verdict generation_verdict(const NodeClass& source, const NodeClass& target) noexcept {
+    if (!source.by_generation && !target.by_generation) {
+        return Verdict::can;
+    }
+    return source.truth_model == target.truth_model ||
+                   target.sets.has(NameSet::usable, source.truth_model)
+               ? Verdict::can
+               : Verdict::unknown;
 }
 
 Verdict vendor_verdict(const NodeClass& source, const NodeClass& target) noexcept {
@@ -237,7 +267,9 @@ Verdict truth_between(const NodeClass& source, const NodeClass& target) noexcept
     if (!source.comparable || !target.comparable) {
         return Verdict::unknown;
     }
-    const auto apart = combine(vendor_verdict(source, target), address_verdict(source, target));
+    const auto apart =
+        combine(generation_verdict(source, target),
+                combine(vendor_verdict(source, target), address_verdict(source, target)));
     if (!source.guest_known || !target.supported_known) {
         return combine(apart, Verdict::unknown);
     }

@@ -27,8 +27,9 @@ enum class NameSet : std::uint8_t {
     guest,         ///< features of a host-model guest, without vmx-*
     guest_vmx,     ///< its vmx-*: compared only when both sides report some
     supported,     ///< features that the hypervisor can enable
+    usable,        ///< named models that it offers, where features do not tell models apart
 };
-inline constexpr std::size_t name_sets = 7;
+inline constexpr std::size_t name_sets = 8;
 
 /// All sets of one class in one block of memory; names beyond its width are in none of them.
 class SetBlock {
@@ -80,12 +81,14 @@ struct NodeClass {
     bool vendor_stated = false;  ///< by the document itself, not by the model
     bool has_vendor = false;
     bool has_truth_arch = false;
+    bool by_generation = false;  ///< s390x: features do not tell models apart
     unsigned address_bits = 0;   ///< that the guest insists on; 0: none
     unsigned address_limit = 0;  ///< of the target; 0: unstated
     Interner::Id host_model = 0;
     Interner::Id arch = 0;
     Interner::Id truth_arch = 0;
     Interner::Id vendor = 0;
+    Interner::Id truth_model = 0;
     SetBlock sets;
 
     friend bool operator==(const NodeClass&, const NodeClass&) = default;

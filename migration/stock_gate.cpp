@@ -117,10 +117,22 @@ std::string model_kind(std::string_view kind, const std::string& model) {
            (is_built_in_obsolete(model) ? " (obsolete by KubeVirt's built-in list)" : "");
 }
 
+/// Features of which KubeVirt asks for none, some or all.
+void may_ask(const FeatureSet& features, Gate& gate) {
+    const auto lacking = subtract(features, gate.target().features);
+    if (!lacking.empty()) {
+        gate.note(ReasonCode::feature,
+                  "the target node has no label for CPU feature " + join(lacking) +
+                      ", which KubeVirt may ask for",
+                  keyed(label::cpu_feature, lacking));
+    }
+}
+
 StockAnswer as_named_model(const StockGuest& guest, const StockNode& target) {
     Gate gate(target);
     gate.require(ReasonCode::model, label::cpu_model, {guest.named_model}, target.usable_models,
                  model_kind("usable model", guest.named_model));
+    may_ask(guest.named_features, gate);
     return std::move(gate).answer();
 }
 
@@ -136,12 +148,8 @@ StockAnswer as_host_model(const StockGuest& guest, const StockNode& target) {
     }
     gate.require(ReasonCode::model, label::known_model, {guest.host_model}, target.known_models,
                  model_kind("known model", guest.host_model));
-    auto features = subtract(guest.features, target.features);
-    if (guest.at_most_features && !features.empty()) {
-        gate.note(ReasonCode::feature,
-                  "the target node has no label for CPU feature " + join(features) +
-                      ", which KubeVirt may ask for",
-                  keyed(label::cpu_feature, features));
+    if (guest.at_most_features) {
+        may_ask(guest.features, gate);
     } else {
         gate.require(ReasonCode::feature, label::cpu_feature, guest.features, target.features,
                      "CPU feature");
@@ -194,6 +202,13 @@ void check_models(const StockGuest& guest, Gate& gate) {
 /// KubeVirt asks for one vendor label of the source; of several it takes any (dossier §5.2: stale
 /// ones may remain), so the answer is certain only if all lead to the same.
 void check_vendor(const StockGuest& guest, Gate& gate) {
+    if (guest.vendor_not_told) {
+        gate.note(ReasonCode::vendor,
+                  "the documents do not name the CPU vendor that KubeVirt asks for: the one of the "
+                  "node that runs the guest",
+                  {std::string{label::vendor}});
+        return;
+    }
     const auto& offered = gate.target().vendors;
     const bool some =
         std::any_of(guest.vendors.begin(), guest.vendors.end(), [&offered](const auto& name) {
@@ -299,13 +314,15 @@ StockGuest stock_guest(const GuestCpu& guest, const StockNode& source) {
                                subtract(source.required, guest.require).empty();
     if (!is_host_model && guest.mode != CpuMode::host_model) {
         out.named_model = guest.model;
+        out.named_features = guest.require;
     }
     if (out.arch.empty()) {
         out.arch = go_arch(guest.arch);
     }
-    if (out.vendors.empty() && !guest.vendor.empty()) {
-        out.vendors = {guest.vendor};
+    if (const auto vendor = cpu_vendor(guest, nullptr); out.vendors.empty() && !vendor.empty()) {
+        out.vendors = {vendor};
     }
+    out.vendor_not_told = out.vendors.empty() && source.host_models.empty();
     out.tsc_hz = guest.tsc_hz;
     return out;
 }

@@ -47,12 +47,15 @@ struct StockNode {
 /// What stock KubeVirt would ask of the target node for one guest. With both models set, live XML
 /// does not tell which was asked for: each reading is judged by itself.
 struct StockGuest {
-    std::string arch;                  ///< Kubernetes' name; empty: not asked
-    std::string host_model;            ///< for host-model guests
-    FeatureSet features;               ///< required features, for host-model guests
-    bool at_most_features = false;     ///< KubeVirt may ask for fewer of `features`
-    std::string named_model;           ///< for guests with a named model
+    std::string arch;               ///< Kubernetes' name; empty: not asked
+    std::string host_model;         ///< for host-model guests
+    FeatureSet features;            ///< required features, for host-model guests
+    bool at_most_features = false;  ///< KubeVirt may ask for fewer of `features`
+    std::string named_model;        ///< for guests with a named model
+    FeatureSet named_features;      ///< KubeVirt may ask for these besides: live XML does not tell
+                                    ///< which were explicit
     std::vector<std::string> vendors;  ///< every vendor label of the source; empty: none is asked
+    bool vendor_not_told = false;      ///< one may be asked for, and nobody knows which
     std::string machine_type;          ///< empty: not asked
     std::optional<std::uint64_t> tsc_hz;
     std::optional<Reason> impossible;  ///< as host-model KubeVirt could not even ask (no or two

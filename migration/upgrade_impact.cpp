@@ -58,15 +58,20 @@ std::string obstacle(const Profile& before, const Profile& after,
 }
 
 std::string advice_for(const UpgradeImpact& impact) {
+    static const std::string limits = "; machine types, TSC and address width are not looked at";
     if (!impact.missing_after.empty()) {
         return "restart guests that were started before the change: the host no longer offers " +
                join(impact.missing_after) + ", so they cannot migrate to it or to its equals";
     }
     if (!impact.missing_before.empty()) {
-        return "none needed for guests started before the change; guests started now use " +
-               join(impact.missing_before) + " and cannot go to hosts that were not changed yet";
+        return "none needed for the CPU features of guests started before the change; guests "
+               "started now use " +
+               join(impact.missing_before) + " and cannot go to hosts that were not changed yet" +
+               limits;
     }
-    return "none needed: guests started before and after the change fit on both";
+    return "none needed for CPU features: those of guests started before and after the change are "
+           "there on both sides" +
+           limits;
 }
 
 }  // namespace

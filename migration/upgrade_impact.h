@@ -19,7 +19,8 @@ struct UpgradeImpact {
     bool comparable = false;    ///< both sets are known
     FeatureSet missing_after;   ///< a guest started before has them, the host no longer offers them
     FeatureSet missing_before;  ///< a guest started now has them, the host before had not
-    std::string advice;         ///< one sentence: whether guests need a restart, and which
+    std::string advice;         ///< one sentence: whether guests need a restart for their
+                                ///< CPU features, and which; it speaks of nothing else
     std::string map;            ///< cpu_map that was needed, or empty
     bool assumed = false;  ///< a side is a bare `<cpu>`: its own set stands for what it supports
 

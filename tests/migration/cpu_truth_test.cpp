@@ -246,8 +246,63 @@ TEST_F(CpuTruthTest, ConcludesNoVendorFromTheNameOfAModel) {
     const auto amd = host({.model = "Other", .vendor = "AMD"});
 
     EXPECT_EQ(ask(on_some_host, amd).verdict, Verdict::unknown);
+    EXPECT_EQ(ask(on_some_host, host({})).verdict, Verdict::unknown)
+        << "the map's vendor is that of the model, not of the host that runs the guest";
+    EXPECT_EQ(ask(running_on(on_some_host, host({})), host({})).verdict, Verdict::can);
     EXPECT_EQ(ask(running_on(on_some_host, amd), amd).verdict, Verdict::can);
     EXPECT_EQ(ask(running_on(on_some_host, host({})), amd).verdict, Verdict::cannot);
+}
+
+TEST_F(CpuTruthTest, IsCertainOfNoGuestThatTheDocumentLeavesOpen) {
+    auto guest = live_guest();
+    guest.doubt = "features are optional in the document";
+
+    const auto answer = ask(guest, host({}));
+
+    EXPECT_EQ(answer.verdict, Verdict::unknown);
+    EXPECT_THAT(answer.reasons.at(0).text, HasSubstr("optional in the document; use the live XML"));
+    EXPECT_EQ(ask(guest, host({.model = "Other", .vendor = "AMD"})).verdict, Verdict::cannot);
+}
+
+TEST_F(CpuTruthTest, TakesADocumentThatLacksFeaturesOfItsModelForUnexpanded) {
+    auto guest = live_guest();
+    guest.model = "Large";
+    guest.require = {"cx8", "fpu", "mmx"};
+
+    EXPECT_THAT(ask(guest, host({})).missing, ElementsAre("aes", "avx"));
+    guest.disable = {"aes", "avx", "sse"};
+    EXPECT_EQ(ask(guest, host({})).verdict, Verdict::can);
+    EXPECT_EQ(effective_features(guest, &map).origin, SetOrigin::expanded);
+}
+
+TEST_F(CpuTruthTest, LetsNoGuestWithInvtscAwayUnlessItsTscIsPinned) {
+    const auto target = host({.require = {"invtsc"}});
+    auto guest = live_guest();
+    guest.require = {"invtsc"};
+
+    EXPECT_EQ(ask(guest, target).verdict, Verdict::cannot);
+    EXPECT_EQ(ask(guest, target).reasons.at(0).code, ReasonCode::tsc);
+    guest.tsc_hz = 2'000'000'000;
+    EXPECT_EQ(ask(guest, target, {.tsc_hz = 2'000'000'000}).verdict, Verdict::can);
+    EXPECT_EQ(ask(target, target).verdict, Verdict::can) << "of a host-model only an ability";
+}
+
+TEST_F(CpuTruthTest, TellsGenerationsOfS390xByTheirModels) {
+    const auto mainframe = [](const char* model, std::vector<std::string> usable) {
+        auto out = host({.model = model,
+                         .vendor = "",
+                         .require = {"esan3", "vx", "zarch"},
+                         .usable = std::move(usable)});
+        out.arch = "s390x";
+        return out;
+    };
+    const auto newer = mainframe("gen16a-base", {"gen16a-base", "z13-base"});
+    const auto older = mainframe("z13-base", {"z13-base"});
+
+    EXPECT_EQ(ask(newer, older).verdict, Verdict::unknown);
+    EXPECT_EQ(ask(newer, older).reasons.at(0).code, ReasonCode::model);
+    EXPECT_EQ(ask(older, newer).verdict, Verdict::can);
+    EXPECT_EQ(ask(older, mainframe("z13-base", {})).verdict, Verdict::can);
 }
 
 TEST_F(CpuTruthTest, JudgesAPinnedTscByToleranceAndScaling) {

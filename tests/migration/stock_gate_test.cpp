@@ -205,6 +205,19 @@ TEST(StockGateTest, GuessesWhatHostModelNeedsFromTheGuestWhereItsNodeIsNotKnown)
         << "a CPU that is passed through asks for no model";
 }
 
+TEST(StockGateTest, KnowsNeitherTheVendorNorTheFeaturesThatLiveXmlLeavesOpen) {
+    GuestCpu guest{.arch = "x86_64", .virt_type = "kvm", .model = "Small", .machine = "q35"};
+    const auto node = stock_node(node_labels());
+
+    EXPECT_EQ(pass_gate(stock_guest(guest, {}), node).verdict, Verdict::unknown);
+    EXPECT_EQ(pass_gate(stock_guest(guest, {}), node).reasons.at(0).code, ReasonCode::vendor);
+    EXPECT_EQ(pass_gate(stock_guest(guest, node), node).verdict, Verdict::can);
+    guest.require = {"explicit"};
+    const auto answer = pass_gate(stock_guest(guest, node), node);
+    EXPECT_EQ(answer.verdict, Verdict::unknown) << "the guest may have asked for it by name";
+    EXPECT_THAT(answer.reasons.at(0).text, HasSubstr("explicit, which KubeVirt may ask for"));
+}
+
 TEST(StockGateTest, TakesALiveGuestWithTheSourcesHostModelForAHostModelGuest) {
     const GuestCpu guest{.arch = "x86_64",
                          .virt_type = "kvm",

@@ -44,6 +44,16 @@ TEST(UpgradeImpactTest, AdvisesNothingWhereFeaturesWereOnlyAdded) {
     EXPECT_THAT(impact.advice, StartsWith("none needed"));
 }
 
+TEST(UpgradeImpactTest, ClaimsNothingOfWhatItDoesNotLookAt) {
+    const auto map = test::small_map();
+
+    const auto impact = upgrade_impact(host({.machines = {"pc-q35-7.2", "q35"}}),
+                                       host({.machines = {"q35"}}), &map);
+
+    EXPECT_THAT(impact.advice, StartsWith("none needed for CPU features"));
+    EXPECT_THAT(impact.advice, HasSubstr("machine types, TSC and address width are not looked at"));
+}
+
 TEST(UpgradeImpactTest, SaysWhyTwoSidesCannotBeCompared) {
     const auto map = test::small_map();
 
