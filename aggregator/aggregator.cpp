@@ -64,30 +64,29 @@ Task<Status> Aggregator::start() {
 }
 
 Task<Status> Aggregator::load_fleet() {
-    std::vector<std::filesystem::path> folders;
+    std::optional<std::filesystem::path> configured;
     if (!config_.cpu_map.empty()) {
-        folders.push_back(config_.cpu_map);
+        configured = config_.cpu_map;
     }
-    folders.emplace_back(documents::installed_cpu_map);
-    auto read_map = [tried = std::move(folders)] { return documents::load_first_cpu_map(tried); };
-    auto map = co_await offload(pool_, map_limit, std::move(read_map));
-    if (!map && !config_.cpu_map.empty()) {
-        co_return fail(std::move(map.error()).within("cpu-map"));
+    auto read_map = [folder = std::move(configured)] { return documents::find_cpu_map(folder); };
+    auto known = co_await offload(pool_, map_limit, std::move(read_map));
+    if (!known) {
+        co_return fail(std::move(known.error()).within("cpu-map"));
     }
-    std::optional<migration::CpuMap> known;
-    if (map) {
-        known = std::move(*map);
+    if (*known) {
+        spdlog::info("cpu_map read folder={} models={}", log_value((*known)->name()),
+                     (*known)->models().size());
     } else {
         spdlog::warn(
             "no cpu_map: models can be compared only where documents are expanded "
-            "reason={}",
-            log_value(map.error().message));
+            "looked_in={}",
+            documents::installed_cpu_map);
     }
     RegistryOptions options;
     options.stale_after = config_.stale_after;
     options.gone_after = config_.gone_after;
     options.forget_after = config_.forget_after;
-    fleet_ = std::make_unique<Fleet>(options, config_.machine_type, std::move(known), clock_);
+    fleet_ = std::make_unique<Fleet>(options, config_.machine_type, std::move(*known), clock_);
     for (const auto& path : config_.documents) {
         co_await load_documents(path, "file");
     }
@@ -137,8 +136,7 @@ Status Aggregator::serve_grpc() {
     if (!endpoint) {
         return fail(endpoint.error());
     }
-    auto server =
-        GrpcServer::start(*endpoint, security, {reports_.get(), questions_.get()});
+    auto server = GrpcServer::start(*endpoint, security, {reports_.get(), questions_.get()});
     if (!server) {
         return fail(std::move(server.error()).within("listen-grpc"));
     }

@@ -13,18 +13,12 @@ Session::Session(Settings settings, Format format, Surroundings surroundings)
 
 Result<const migration::CpuMap*> Session::map() {
     if (!map_looked_for_) {
-        auto loaded = settings_.cpu_map
-                          ? documents::load_cpu_map(*settings_.cpu_map)
-                          : documents::load_first_cpu_map({documents::installed_cpu_map});
-        const bool just_absent =
-            !loaded && !settings_.cpu_map && loaded.error().code == Errc::not_found;
-        if (!loaded && !just_absent) {
-            return fail(std::move(loaded.error()));
+        auto found = documents::find_cpu_map(settings_.cpu_map);
+        if (!found) {
+            return fail(std::move(found.error()));
         }
         map_looked_for_ = true;
-        if (loaded) {
-            map_ = std::move(*loaded);
-        }
+        map_ = std::move(*found);
     }
     return map_ ? &*map_ : nullptr;
 }

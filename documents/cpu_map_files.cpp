@@ -62,10 +62,16 @@ Result<migration::CpuMap> load_cpu_map(const std::filesystem::path& folder) {
                                            log_value(name));
         }
         auto text = read_file(folder / name);
+        const auto file = (folder / name).string();
+        if (!text && text.error().code == Errc::not_found) {
+            return fail(Errc::invalid, "cpu_map " + folder.string() +
+                                           ": expected every file that "
+                                           "index.xml includes, found no " +
+                                           file);
+        }
         if (!text) {
             return fail(std::move(text.error()).within("cpu_map"));
         }
-        const auto file = (folder / name).string();
         if (auto added = add_cpu_map_models(*text, file, models); !added) {
             return fail(std::move(added.error()).within("cpu_map " + file));
         }
@@ -77,16 +83,17 @@ Result<migration::CpuMap> load_cpu_map(const std::filesystem::path& folder) {
     return migration::CpuMap{folder.string(), std::move(*resolved)};
 }
 
-Result<migration::CpuMap> load_first_cpu_map(const std::vector<std::filesystem::path>& folders) {
-    std::string tried;
-    for (const auto& folder : folders) {
-        auto map = load_cpu_map(folder);
-        if (map || map.error().code != Errc::not_found) {
-            return map;
-        }
-        tried += (tried.empty() ? "" : ", ") + folder.string();
+Result<std::optional<migration::CpuMap>> find_cpu_map(
+    const std::optional<std::filesystem::path>& configured,
+    const std::filesystem::path& installed) {
+    auto map = load_cpu_map(configured.value_or(installed));
+    if (map) {
+        return std::optional{std::move(*map)};
     }
-    return fail(Errc::not_found, "expected a cpu_map in one of: " + tried + "; found none");
+    if (!configured && map.error().code == Errc::not_found) {
+        return std::optional<migration::CpuMap>{};
+    }
+    return fail(std::move(map.error()));
 }
 
 }  // namespace scout::documents

@@ -2,8 +2,7 @@
 #pragma once
 
 #include <filesystem>
-#include <string>
-#include <vector>
+#include <optional>
 
 #include "base/result.h"
 #include "migration/cpu_map.h"
@@ -14,14 +13,17 @@ namespace scout::documents {
 inline constexpr const char* installed_cpu_map = "/usr/share/libvirt/cpu_map";
 
 /// Reads a cpu_map folder: `index.xml` and the x86 files that it includes (models of other
-/// architectures carry no features and are left out). Inherited models are resolved; a cycle, a
-/// missing parent or an include that leaves the folder is Errc::invalid. The map's name is the
-/// folder as given.
+/// architectures carry no features and are left out); without an index all `x86_*.xml`. Inherited
+/// models are resolved. Blocking. The map's name is the folder as given. Errors: not_found (no such
+/// folder, or no map in it); invalid, naming the file, for an include that is not there or leaves
+/// the folder, and for what cpu_map_document.h refuses.
 [[nodiscard]] Result<migration::CpuMap> load_cpu_map(const std::filesystem::path& folder);
 
-/// The first of these folders that holds a map, in the search order of design §5 (running
-/// launcher's, configured, installed). `not_found` names all that were tried.
-[[nodiscard]] Result<migration::CpuMap> load_first_cpu_map(
-    const std::vector<std::filesystem::path>& folders);
+/// The map to judge with. A configured folder must hold one, and no other takes its place; without
+/// one it is the installed map, or none where libvirt's is not installed. Errors: those of
+/// load_cpu_map().
+[[nodiscard]] Result<std::optional<migration::CpuMap>> find_cpu_map(
+    const std::optional<std::filesystem::path>& configured,
+    const std::filesystem::path& installed = installed_cpu_map);
 
 }  // namespace scout::documents

@@ -16,7 +16,8 @@ struct NodeDocuments {
 };
 
 /// KubeVirt's labeller folder (dossier §5.1): `virsh_domcapabilities.xml`, and where they are there
-/// `supported_features.xml` and `capabilities.xml`. Errors name the file.
+/// `supported_features.xml` and `capabilities.xml`; an empty file is a fault (it is being written),
+/// not one that is absent. Errors name the file: not_found, invalid, and those of reading.
 [[nodiscard]] Result<NodeDocuments> read_labeller_folder(const std::filesystem::path& folder);
 
 /// A labeller folder, or one domain-capabilities or `<cpu>` file.

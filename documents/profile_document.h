@@ -24,6 +24,11 @@ namespace scout::documents {
 /// migration::not_comparable()'s answer.
 [[nodiscard]] Result<migration::Profile> parse_profile(std::string_view xml);
 
+/// The host-model of domain capabilities as a `<cpu>` of its own, the form that
+/// hypervisor-cpu-baseline takes; virsh makes the same of a whole document. Errors besides:
+/// not_found (no host-model supported).
+[[nodiscard]] Result<std::string> host_model_cpu(std::string_view domain_capabilities);
+
 /// `virsh hypervisor-cpu-baseline --features` (labeller file supported_features.xml): features that
 /// are required, among them those without a policy, as on s390x (dossier §5.2).
 [[nodiscard]] Result<migration::FeatureSet> parse_supported_features(std::string_view xml);

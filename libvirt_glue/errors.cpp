@@ -68,6 +68,10 @@ Errc errc_for(int number) noexcept {
     }
 }
 
+bool says_not_supported(const Error& error) noexcept {
+    return error.code == Errc::invalid;
+}
+
 Error last_error(std::string_view step) {
     const auto* error = virGetLastError();
     Error mapped;

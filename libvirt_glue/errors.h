@@ -7,8 +7,13 @@
 
 namespace scout::libvirt_glue {
 
-/// The one map from libvirt's virErrorNumber. Numbers that are not listed are Errc::internal.
+/// The one map from libvirt's virErrorNumber. Any thread. Numbers that are not listed are
+/// Errc::internal.
 [[nodiscard]] Errc errc_for(int number) noexcept;
+
+/// True for an answer (the host, the library or the driver has no such thing), false for a fault of
+/// the moment, after which the same question may be answered.
+[[nodiscard]] bool says_not_supported(const Error& error) noexcept;
 
 /// What libvirt said last on this thread, with the step in front. Call it on the thread of the
 /// failed call, right after it: libvirt keeps one error for each thread.

@@ -38,7 +38,10 @@ public:
     GuestWatch(GuestWatch&&) = delete;
     GuestWatch& operator=(GuestWatch&&) = delete;
 
+    /// Sorted by UUID; each `unknown` while unreachable. Errors: unavailable before the first
+    /// contact.
     [[nodiscard]] Result<std::vector<hypervisor::GuestState>> guests() const;
+    /// Errors: unavailable, timed_out (a call over its limit), cancelled.
     [[nodiscard]] Task<Status> resync();
     [[nodiscard]] hypervisor::Subscription subscribe(
         std::function<void(const hypervisor::GuestEvent&)> handler) {
@@ -50,6 +53,7 @@ public:
     }
     [[nodiscard]] const hypervisor::Connection& connection() const noexcept { return state_; }
     [[nodiscard]] hypervisor::Counters counters() const noexcept;
+    /// Ends when cancelled. Failures do not end it: they are in connection(), and back-off follows.
     [[nodiscard]] Task<> run();
 
 private:

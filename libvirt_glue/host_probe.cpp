@@ -11,9 +11,9 @@
 #include <libvirt/virterror.h>
 
 #include "base/files.h"
+#include "documents/profile_document.h"
 #include "libvirt_glue/errors.h"
 #include "libvirt_glue/handles.h"
-#include "libvirt_glue/host_model_cpu.h"
 #include "libvirt_glue/kvm_device.h"
 
 namespace scout::libvirt_glue {
@@ -85,7 +85,9 @@ public:
             asked = ask_machines();
         }
         if (asked) {
-            ask_supported();
+            asked = ask_supported();
+        }
+        if (asked) {
             asked = ask_capabilities();
         }
         if (!asked) {
@@ -117,15 +119,16 @@ private:
         out_.kvm_note = question_.local ? kvm_fault(question_.kvm_device) : std::string();
         if (out_.kvm_note.empty()) {
             const auto with_kvm = ask_machines_for("kvm");
-            if (with_kvm) {
-                return {};
+            if (with_kvm || !says_not_supported(with_kvm.error())) {
+                return with_kvm;
             }
             out_.kvm_note = with_kvm.error().message;
         }
         return ask_machines_for("qemu");
     }
 
-    /// All that matter; a machine type that is not there is noted, none at all is an error.
+    /// All that matter; a machine type that is not there is noted, none at all is an error. So is a
+    /// fault of the moment: the last good answer is better than one with less in it.
     Status ask_machines_for(const std::string& virt_type) {
         std::vector<std::string> notes;
         std::optional<Error> first_error;
@@ -135,6 +138,9 @@ private:
             if (document) {
                 out_.domain_capabilities.push_back(std::move(*document));
                 continue;
+            }
+            if (!says_not_supported(document.error())) {
+                return fail(std::move(document.error()));
             }
             notes.push_back("machine type " + (machine.empty() ? "(default)" : machine) +
                             " left out: " + document.error().message);
@@ -198,15 +204,17 @@ private:
         return first.xml;
     }
 
-    void ask_supported() {
+    /// Noted where libvirt has no such answer: too old a library, or a CPU that it cannot work out
+    /// (VIR_ERR_OPERATION_FAILED is the verdict of its own arithmetic there).
+    Status ask_supported() {
         if (!has_cpu_baseline(out_.arch)) {
             out_.notes.push_back("supported features: not asked on " + out_.arch);
-            return;
+            return {};
         }
-        const auto cpu = host_model_cpu(baseline_source());
+        const auto cpu = documents::host_model_cpu(baseline_source());
         if (!cpu) {
             out_.notes.push_back("supported features: " + cpu.error().message);
-            return;
+            return {};
         }
         const auto& machine = out_.domain_capabilities.front().machine;
         std::array<const char*, 1> cpus{cpu->c_str()};
@@ -215,14 +223,16 @@ private:
             cpus.data(), static_cast<unsigned>(cpus.size()),
             VIR_CONNECT_BASELINE_CPU_EXPAND_FEATURES));
         if (!xml) {
-            out_.notes.push_back(last_error("supported features").message);
-            return;
-        }
-        if (auto sized = check_size("supported features", xml.get()); !sized) {
-            out_.notes.push_back(sized.error().message);
-            return;
+            const bool computed = last_error_number() == VIR_ERR_OPERATION_FAILED;
+            auto error = last_error("supported features");
+            if (!computed && !says_not_supported(error)) {
+                return fail(std::move(error));
+            }
+            out_.notes.push_back(std::move(error.message));
+            return {};
         }
         out_.supported_features = xml.get();
+        return check_size("supported features", out_.supported_features);
     }
 
     /// Last, for it asks every emulator that is installed.

@@ -9,7 +9,9 @@
 
 namespace scout::libvirt_glue {
 
-/// What the probing child writes: one JSON object with a version, then a line end.
+/// What the probing child writes: one JSON object with a version, then a line end. Pure, any
+/// thread. No limit of its own: documents of at most 4 MiB each go in, and run_child() takes no
+/// more than its output limit.
 [[nodiscard]] std::string format_answer(const Result<hypervisor::HostDocuments>& answer);
 
 /// The child's answer, or the error that it answered. An answer that is cut off, of another

@@ -109,16 +109,30 @@ TEST(CpuMapTest, SaysWhatIsWrongAndInWhichFile) {
     EXPECT_THAT(fault(index, "<cpus>"), HasSubstr("x86_models.xml"));
 }
 
-TEST(CpuMapTest, TakesTheFirstFolderThatHoldsAMapAndNamesAllTriedOnes) {
+TEST(CpuMapTest, TakesNoOtherMapWhereTheConfiguredOneIsNotThere) {
     const test::TemporaryFolder folder;
     const auto good = folder.write("good/x86_models.xml", models_text).parent_path();
+    const auto absent = folder.path() / "absent";
 
-    EXPECT_EQ(load_first_cpu_map({folder.path() / "absent", good}).value().name(), good.string());
-    const auto none = load_first_cpu_map({folder.path() / "absent", folder.path() / "empty"});
+    EXPECT_EQ(find_cpu_map(good, absent).value().value().name(), good.string());
+    EXPECT_EQ(find_cpu_map(std::nullopt, good).value().value().name(), good.string());
+    EXPECT_EQ(find_cpu_map(std::nullopt, absent).value(), std::nullopt);
+    const auto none = find_cpu_map(absent, good);
     ASSERT_FALSE(none);
     EXPECT_EQ(none.error().code, Errc::not_found);
     EXPECT_THAT(none.error().message, HasSubstr("absent"));
-    EXPECT_THAT(none.error().message, HasSubstr("empty"));
+}
+
+TEST(CpuMapTest, RefusesAnInstalledMapThatLacksAnInclude) {
+    const test::TemporaryFolder folder;
+    folder.write("index.xml",
+                 "<cpus><arch name='x86'><include filename='x86_gone.xml'/></arch></cpus>");
+
+    const auto map = find_cpu_map(std::nullopt, folder.path());
+
+    ASSERT_FALSE(map);
+    EXPECT_EQ(map.error().code, Errc::invalid);
+    EXPECT_THAT(map.error().message, HasSubstr("x86_gone.xml"));
 }
 
 }  // namespace

@@ -47,5 +47,16 @@ TEST(LastErrorTest, SaysTheStepAndWhatLibvirtSaid) {
     EXPECT_TRUE(error.message.starts_with("open nosuch:///system: ")) << error.message;
 }
 
+TEST(ErrorsTest, TellsAnAnswerFromAFaultOfTheMoment) {
+    for (const int number : {VIR_ERR_NO_SUPPORT, VIR_ERR_INVALID_ARG, VIR_ERR_CONFIG_UNSUPPORTED,
+                             VIR_ERR_OPERATION_UNSUPPORTED, VIR_ERR_ARGUMENT_UNSUPPORTED}) {
+        EXPECT_TRUE(says_not_supported({.code = errc_for(number), .message = {}})) << number;
+    }
+    for (const int number : {VIR_ERR_INTERNAL_ERROR, VIR_ERR_SYSTEM_ERROR, VIR_ERR_RPC,
+                             VIR_ERR_NO_MEMORY, VIR_ERR_OPERATION_TIMEOUT, VIR_ERR_ACCESS_DENIED}) {
+        EXPECT_FALSE(says_not_supported({.code = errc_for(number), .message = {}})) << number;
+    }
+}
+
 }  // namespace
 }  // namespace scout::libvirt_glue

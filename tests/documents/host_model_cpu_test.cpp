@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libvirt_glue/host_model_cpu.h"
-
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "base/files.h"
+#include "documents/profile_document.h"
 
-namespace scout::libvirt_glue {
+namespace scout::documents {
 namespace {
 
 TEST(HostModelCpuTest, TakesTheHostModelOutOfTheDocument) {
@@ -34,8 +33,14 @@ TEST(HostModelCpuTest, SaysSoWhereThereIsNone) {
 
 TEST(HostModelCpuTest, RefusesWhatIsNoDocument) {
     EXPECT_EQ(host_model_cpu("<domainCapabilities><cpu>").error().code, Errc::invalid);
+    EXPECT_EQ(host_model_cpu("<!DOCTYPE a><domainCapabilities/>").error().code, Errc::invalid);
+    EXPECT_EQ(host_model_cpu("<domainCapabilities><cpu><mode name='host-model' supported='1'/>"
+                             "</cpu></domainCapabilities>")
+                  .error()
+                  .code,
+              Errc::invalid);
     EXPECT_EQ(host_model_cpu(std::string(document_limit + 1, ' ')).error().code, Errc::invalid);
 }
 
 }  // namespace
-}  // namespace scout::libvirt_glue
+}  // namespace scout::documents
