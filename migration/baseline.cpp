@@ -18,10 +18,17 @@ struct Host {
     EffectiveSet supported;
 };
 
+/// Models without a fixed set of features, which libvirt lists as usable like any other: QEMU makes
+/// "max" and "host" of what the host can do and, on s390x, "qemu" of what the emulator's version
+/// can. They are another CPU on every host.
+bool differs_by_host(std::string_view model) {
+    return model == "max" || model == "host" || model == "qemu";
+}
+
 FeatureSet usable_models(const Profile& profile, const EffectiveSet& supported, const CpuMap* map) {
     std::vector<std::string> names;
     for (const auto& model : profile.models) {
-        if (model.usable == Usable::yes) {
+        if (model.usable == Usable::yes && !differs_by_host(model.name)) {
             names.push_back(model.name);
         }
     }
@@ -69,7 +76,7 @@ std::optional<std::string> best_model(const std::vector<std::string>& common,
 std::string not_comparable_host(const std::vector<NamedProfile>& profiles) {
     for (const auto& named : profiles) {
         if (const auto fault = not_comparable(named.profile)) {
-            return named.name + " cannot be compared: " + fault->text;
+            return named.name + ": " + fault->text;
         }
     }
     return {};
@@ -130,8 +137,9 @@ std::string choice_text(const std::string& model, const FeatureSet& common, cons
                "not ranked by size";
     }
     const auto ranked = common.size() - unranked.size();
-    auto text =
-        "the largest of " + std::to_string(ranked) + " models that are usable on every host";
+    auto text = ranked == 1 ? std::string("the only ranked model that is usable on every host")
+                            : "the largest of " + std::to_string(ranked) +
+                                  " models that are usable on every host";
     if (!unranked.empty()) {
         text += "; not ranked, for the cpu_map does not know them: " + join(unranked);
     }

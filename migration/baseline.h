@@ -46,7 +46,8 @@ struct Baseline {
 
 /// Best = the largest expanded set among the models usable on all, one vendor; models that the map
 /// does not know rank last; on a tie the set's own vendor, then the lower name. Never a model that
-/// is not usable somewhere, and none where a vendor is not known (case 13). Hosts that cannot be
+/// is not usable somewhere, nor one that differs from host to host ("max", "host", s390x's "qemu"),
+/// and none where a vendor is not known (case 13). Hosts that cannot be
 /// compared make the model none, with the reason.
 [[nodiscard]] Baseline find_baseline(const std::vector<NamedProfile>& hosts, const CpuMap* map);
 

@@ -31,7 +31,12 @@ bool lists_all_of(const GuestCpu& guest, const MapModel& model) {
     return subtract(subtract(model.features, guest.require), guest.disable).empty();
 }
 
-std::string unknown_model(const std::string& model, const CpuMap* map) {
+std::string unknown_model(const std::string& arch, const std::string& model, const CpuMap* map) {
+    if (arch == "s390x") {  // QEMU expands its models; libvirt's cpu_map has none of them
+        return "the document does not list every feature of model " + model +
+               ", and libvirt has no cpu_map for s390x; use the output of 'virsh domcapabilities "
+               "--expand-cpu-features'";
+    }
     if (map == nullptr) {
         return "the document does not list every feature of model " + model +
                " and no cpu_map is at hand; name one with --cpu-map";
@@ -65,7 +70,7 @@ EffectiveSet effective_features(const GuestCpu& guest, const CpuMap* map) {
         return set;
     }
     if (model == nullptr) {
-        return not_known(unknown_model(guest.model, map), guest.model, map);
+        return not_known(unknown_model(guest.arch, guest.model, map), guest.model, map);
     }
     set.origin = SetOrigin::by_map;
     set.map = map->name();

@@ -143,5 +143,20 @@ TEST(BaselineTest, SaysSoWhenNothingIsCommonOrNothingWasGiven) {
     EXPECT_THAT(find_baseline({}, &map).reason, HasSubstr("no hosts"));
 }
 
+TEST(BaselineTest, NeverRecommendsAModelThatDiffersFromHostToHost) {
+    const auto map = test::small_map();
+    const auto only_max = host({.usable = {"host", "max", "qemu"}});
+    const auto with_small = host({.usable = {"Small", "max"}});
+
+    const auto none = find_baseline({{"a", only_max}, {"b", only_max}}, &map);
+    const auto small = find_baseline({{"a", with_small}, {"b", with_small}}, &map);
+
+    EXPECT_EQ(none.model, std::nullopt);
+    EXPECT_THAT(none.common, IsEmpty());
+    EXPECT_EQ(none.reason, "no named model is usable on every host");
+    EXPECT_EQ(small.model, "Small");
+    EXPECT_EQ(small.reason, "the only ranked model that is usable on every host");
+}
+
 }  // namespace
 }  // namespace scout::migration
