@@ -6,6 +6,7 @@
 
 #include "cli/offline.h"
 #include "cli/pair_stream.h"
+#include "cli/progress.h"
 #include "cli/request.h"
 #include "cli/session.h"
 #include "migration/labels.h"
@@ -60,6 +61,7 @@ AllSides load_all(const std::vector<std::string>& documents, const migration::Cp
 int write_pairs(Session& session, const AllSides& all, const migration::CpuMap* map) {
     PairStream stream(session.format(), session.style());
     int code = session.show_text(stream.head(all.states));
+    const Progress progress("comparing documents", session.progress_beside_output());
     for (const auto& source : all.sides) {
         std::string lines;
         for (const auto& any : all.sides) {
@@ -85,7 +87,11 @@ int compare_all(Session& session, const std::string& folder, const migration::Cp
     if (!documents) {
         return session.fail_with(documents.error());
     }
-    return write_pairs(session, load_all(*documents, map), map);
+    const auto all = [&session, &documents, map] {
+        const Progress progress("reading documents", session.progress());
+        return load_all(*documents, map);
+    }();
+    return write_pairs(session, all, map);
 }
 
 }  // namespace

@@ -61,7 +61,6 @@ OptionWords words_of(const CLI::Option& option) {
 CommandWords words_of(const CLI::App& app) {
     CommandWords command{
         .name = app.get_name(), .text = app.get_description(), .options = {}, .positional = {}};
-    command.text = command.text.substr(0, command.text.find_first_of(".:("));
     for (const auto* option : app.get_options()) {
         auto words = words_of(*option);
         if (!words.words.empty()) {
@@ -95,12 +94,26 @@ std::string joined(const std::vector<std::string>& words, std::string_view separ
     return out;
 }
 
-/// Inside single quotes of any of the three shells, and of zsh's [descriptions].
-std::string quotable(std::string text) {
-    std::erase_if(
-        text, [](char c) { return c == '\'' || c == '[' || c == ']' || c == '\\' || c == '\n'; });
-    std::replace(text.begin(), text.end(), ':', ' ');
-    return text;
+/// Inside single quotes of any of the three shells: an apostrophe becomes a typographic one.
+std::string quotable(std::string_view text) {
+    std::string out;
+    for (const char c : text) {
+        if (c == '\'') {
+            out += "’";
+        } else if (c != '\\' && c != '\n') {
+            out += c;
+        }
+    }
+    return out;
+}
+
+/// Inside zsh's 'name:text' and '[text]' too.
+std::string zsh_quotable(std::string_view text) {
+    std::string out;
+    for (const char c : quotable(text)) {
+        out += c == ':' || c == '[' || c == ']' ? std::string{'\\', c} : std::string{c};
+    }
+    return out;
 }
 
 std::string command_names(const Grammar& grammar, std::string_view separator) {
@@ -192,7 +205,7 @@ std::string zsh_options(const CommandWords& command) {
     std::string out;
     for (const auto& option : command.options) {
         for (const auto& word : option.words) {
-            out += " \\\n            '" + word + "[" + quotable(option.text) + "]" +
+            out += " \\\n            '" + word + "[" + zsh_quotable(option.text) + "]" +
                    zsh_values(option) + "'";
         }
     }
@@ -207,7 +220,7 @@ std::string zsh_script(const Grammar& grammar) {
         "    local -a commands\n"
         "    commands=(\n";
     for (const auto& command : grammar.commands) {
-        out += "        '" + command.name + ":" + quotable(command.text) + "'\n";
+        out += "        '" + command.name + ":" + zsh_quotable(command.text) + "'\n";
     }
     const auto global = zsh_options(grammar.global);
     out += "    )\n    _arguments -C" + global +

@@ -205,6 +205,12 @@ ProfileAnswer make_profile(migration::Profile profile, const migration::CpuMap* 
         answer.not_comparable = reason->text;
     } else if (!answer.supported.known()) {
         answer.not_comparable = answer.supported.why;
+    } else if (const auto own =
+                   migration::effective_features(migration::host_model_guest(answer.profile), map);
+               !own.known()) {
+        answer.not_comparable =
+            "guests of others can be compared with this host, its own host-model guests cannot: " +
+            own.why;
     }
     return answer;
 }

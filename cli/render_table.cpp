@@ -112,7 +112,7 @@ std::string custom_lines(const migration::Baseline& answer, const TableStyle& st
     return "\n" +
            paint(
                "# spec.template.spec.domain of the VirtualMachine: everything that all of them "
-               "support",
+               "support but invtsc, which ties a guest to its host",
                Tone::faint, style.colour) +
            "\n" + to_yaml_text(stanza);
 }
@@ -254,8 +254,10 @@ std::string to_table(const migration::UpgradeImpact& answer, const TableStyle& s
     const auto missing = [&answer](const migration::FeatureSet& features) {
         return answer.comparable ? migration::join(features) : std::string("not known");
     };
-    const auto model = answer.model_changed() ? answer.model_before + " → " + answer.model_after
-                                              : answer.model_after + " (unchanged)";
+    const auto named = [](const std::string& model) { return model.empty() ? "none" : model; };
+    const auto model = answer.model_changed()
+                           ? named(answer.model_before) + " → " + named(answer.model_after)
+                           : named(answer.model_after) + " (unchanged)";
     return field("Host model", model, style) +
            field("Named model",
                  "usable before: " + std::string(usable_text(answer.named_usable_before)) +

@@ -28,6 +28,7 @@ inline constexpr std::string_view cannot_write =
 struct Surroundings {
     bool colour = false;    ///< stdout takes colours
     bool progress = false;  ///< stderr is a terminal
+    bool watched = false;   ///< stdout is a terminal: what is written there shows the progress
     std::function<Result<std::unique_ptr<Fleet>>(const Settings&)> open_fleet;
     std::function<bool(std::string_view)> write;  ///< to stdout; false: it is full or gone
     std::function<void(std::string_view)> tell;   ///< a line to stderr
@@ -43,6 +44,10 @@ public:
         return {.colour = surroundings_.colour, .wide = format_ == Format::wide};
     }
     [[nodiscard]] bool progress() const noexcept { return surroundings_.progress; }
+    /// The same for answers that are written piece by piece.
+    [[nodiscard]] bool progress_beside_output() const noexcept {
+        return surroundings_.progress && !surroundings_.watched;
+    }
 
     /// The cpu_map to judge with, in the order of design §5: --cpu-map or the configured one (then
     /// it must be there), else the installed libvirt's; null if there is none.

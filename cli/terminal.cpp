@@ -46,6 +46,7 @@ int run_on_terminal(int argc, char** argv, OpenFleet open_fleet) {
         return run(argc, argv,
                    {.colour = wants_colour(),
                     .progress = ::isatty(STDERR_FILENO) == 1,
+                    .watched = ::isatty(STDOUT_FILENO) == 1,
                     .open_fleet = std::move(open_fleet),
                     .write = write_out,
                     .tell = tell});
