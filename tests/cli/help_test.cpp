@@ -112,6 +112,16 @@ TEST(HelpTest, CompletionNamesEveryCommandAndOption) {
     }
 }
 
+TEST(HelpTest, CompletionTextsAreWhole) {
+    const auto fish = scoutctl({"completion", "fish"}).out;
+    const auto zsh = scoutctl({"completion", "zsh"}).out;
+
+    EXPECT_NE(fish.find("'unix:/path or host:port (default: "), std::string::npos);
+    EXPECT_NE(fish.find("libvirt’s cpu_map folder"), std::string::npos);
+    EXPECT_NE(fish.find("can run (no argument: every node)'"), std::string::npos);
+    EXPECT_NE(zsh.find("[unix\\:/path or host\\:port (default\\: "), std::string::npos);
+}
+
 TEST(HelpTest, BashCompletesCommandsOptionsAndValues) {
     const scout::test::TemporaryFolder folder;
     folder.write("completion", scoutctl({"completion", "bash"}).out);
