@@ -191,6 +191,7 @@ v1::GuestCpu to_wire(const migration::GuestCpu& guest) {
         out.set_address_bits(*guest.address_bits);
     }
     out.set_bare(guest.bare);
+    out.set_doubt(guest.doubt);
     return out;
 }
 
@@ -212,6 +213,7 @@ Result<migration::GuestCpu> from_wire(const v1::GuestCpu& guest) {
         out.address_bits = guest.address_bits();
     }
     out.bare = guest.bare();
+    out.doubt = checks.name("doubt", guest.doubt());
     if (auto status = checks.status(); !status) {
         return fail(std::move(status.error()).within("guest CPU"));
     }

@@ -112,6 +112,7 @@ TEST(ConvertTest, GuestComesBackInEveryMode) {
         guest.disable = {"c"};
         guest.machine = "pc-q35-7.2";
         guest.tsc_hz = 2'294'787'000;
+        guest.doubt = "the document is not of a running guest: it has no id";
 
         EXPECT_EQ(from_wire(to_wire(guest)).value(), guest);
     }
