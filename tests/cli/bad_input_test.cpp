@@ -181,15 +181,25 @@ TEST_F(BadInputTest, CompareAllListsWhatItCannotUseAndGoesOn) {
 }
 
 TEST_F(BadInputTest, CompareAllShowsGateAndGapInColumns) {
-    const auto outcome = scoutctl({"compare", "--all", "mixed", "--cpu-map", "cpu_map"});
+    write("guest.xml",
+          "<domain type='kvm' id='7'><os><type arch='x86_64'>hvm</type></os><cpu check='full'>"
+          "<model>Alpha</model><vendor>Intel</vendor><maxphysaddr mode='emulate' bits='52'/>"
+          "</cpu></domain>");
+    std::filesystem::copy(small_documents() / "mixed/labeller", folder.path() / "labeller");
 
-    EXPECT_EQ(outcome.code, 0) << outcome.err;
-    EXPECT_NE(outcome.out.find("VERDICT  GATE     GAP  PAIR, WHY\n"), std::string::npos);
+    const auto gap = scoutctl({"compare", "--all", folder.path().string(), "--cpu-map", "cpu_map"});
+    const auto mixed = scoutctl({"compare", "--all", "mixed", "--cpu-map", "cpu_map"});
+
+    EXPECT_EQ(gap.code, 0) << gap.err;
+    EXPECT_NE(gap.out.find("VERDICT  GATE     GAP  PAIR, WHY\ncannot   pass     gap  "),
+              std::string::npos)
+        << gap.out;
+    EXPECT_EQ(mixed.code, 0) << mixed.err;
     EXPECT_NE(
-        outcome.out.find("cannot   pass     gap  mixed/guest.xml → mixed/labeller  missing rtm\n"),
+        mixed.out.find("cannot   unknown       mixed/guest.xml → mixed/labeller  missing rtm\n"),
         std::string::npos)
-        << outcome.out;
-    EXPECT_NE(outcome.out.find("left out: mixed/capabilities.xml: expected"), std::string::npos);
+        << mixed.out;
+    EXPECT_NE(mixed.out.find("left out: mixed/capabilities.xml: expected"), std::string::npos);
 }
 
 TEST_F(BadInputTest, CompareAllWantsAFolder) {

@@ -26,6 +26,7 @@ HostDocuments sample() {
     documents.domain_capabilities.push_back(q35);
     documents.supported_features =
         "<cpu mode='custom' match='exact'><model>EPYC</model>"
+        "<feature name='cx8'/><feature name='fpu'/><feature name='mmx'/>"
         "<feature policy='require' name='x2apic'/><feature policy='require' name='svm'/></cpu>";
     documents.libvirt_version = "9.0.0";
     documents.hypervisor_version = "7.2.22";
@@ -37,7 +38,8 @@ TEST(NodeDocumentsTest, MakeAProfileWithTheVersionsBesideIt) {
 
     ASSERT_TRUE(node) << node.error().message;
     EXPECT_EQ(node->profile.host_model->name, "EPYC");
-    EXPECT_EQ(node->profile.supported, (migration::FeatureSet{"svm", "x2apic"}));
+    EXPECT_EQ(node->profile.supported,
+              (migration::FeatureSet{"cx8", "fpu", "mmx", "svm", "x2apic"}));
     EXPECT_EQ(node->facts.libvirt_version, "9.0.0");
     EXPECT_EQ(node->facts.hypervisor_version, "7.2.22");
 }
