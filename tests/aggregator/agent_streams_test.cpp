@@ -408,7 +408,7 @@ TEST_F(AgentStreamsTest, MessageThatCannotBeHandledEndsOnlyItsStream) {
     open(2);
     hello(2, "bad");
 
-    full(2, small_host());
+    full(2, large_host());
 
     ASSERT_TRUE(sink.ended.contains(2));
     EXPECT_EQ(sink.ended.at(2).code, Errc::internal);
