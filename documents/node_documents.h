@@ -28,7 +28,8 @@ struct NodeDocuments {
 
 /// Puts the parts together: the supported features and machine types join the profile, and the
 /// host's architecture if the domain capabilities do not name theirs (the labeller asks for the
-/// host's own, dossier §5.1).
+/// host's own, dossier §5.1). A list of supported features that lacks what every CPU has was not
+/// expanded, and is Errc::invalid.
 [[nodiscard]] Result<NodeDocuments> assemble(std::string_view domain_capabilities,
                                              std::string_view supported_features,
                                              std::string_view capabilities);

@@ -19,9 +19,9 @@
 /// over.
 namespace scout::documents {
 
-/// `virsh domcapabilities`, or a host-model `<cpu>` alone. A host-model needs a name. Other
-/// architectures and hypervisors parse too: whether they can be compared is
-/// migration::not_comparable()'s answer.
+/// `virsh domcapabilities`, or a host-model `<cpu>` alone, as libvirt writes it: with an exact
+/// model and features that are required or disabled. A host-model needs a name. Other architectures
+/// and hypervisors parse too: whether they can be compared is migration::not_comparable()'s answer.
 [[nodiscard]] Result<migration::Profile> parse_profile(std::string_view xml);
 
 /// The host-model of domain capabilities as a `<cpu>` of its own, the form that
