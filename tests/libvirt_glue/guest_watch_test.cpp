@@ -73,14 +73,14 @@ TEST_F(TestDriverTest, DeliversTheLifeOfAGuest) {
     ASSERT_TRUE(live.run_until_told("state-changed web running event"));
     ASSERT_EQ(virDomainSuspend(guest.get()), 0);
     ASSERT_TRUE(live.run_until_told("state-changed web paused event"));
-    EXPECT_EQ(live.seen.back().detail, "paused");
+    EXPECT_EQ(live.event("state-changed web paused event").detail, "paused");
     ASSERT_EQ(virDomainDestroy(guest.get()), 0);
     ASSERT_TRUE(live.run_until_told("state-changed web shutoff event"));
     ASSERT_TRUE(live.run_until([&] { return live.guest("web")->memory_kib == 65536U; }));
     ASSERT_EQ(virDomainUndefine(guest.get()), 0);
     ASSERT_TRUE(live.run_until_told("removed web shutoff event"));
 
-    EXPECT_EQ(live.seen.back().uuid, uuid_one);
+    EXPECT_EQ(live.event("removed web shutoff event").uuid, uuid_one);
     EXPECT_EQ(live.guest("web"), nullptr);
 }
 

@@ -89,7 +89,7 @@ TEST_F(LibvirtdTest, ReadsTheCpuThatAGuestReallyGot) {
     EXPECT_TRUE(live->run_until_told("rebooted tiny running event"));
     ASSERT_EQ(virDomainDestroy(guest.get()), 0);
     ASSERT_TRUE(live->run_until_told("state-changed tiny shutoff event"));
-    EXPECT_EQ(live->seen.back().detail, "destroyed");
+    EXPECT_EQ(live->event("state-changed tiny shutoff event").detail, "destroyed");
 }
 
 TEST_F(LibvirtdTest, ProbesTheDaemonInAPoolThread) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -87,6 +88,13 @@ public:
                             event.state + ' ' + std::string(to_string(event.found_by)));
         }
         return lines;
+    }
+
+    /// The first event of that look. What the loop told after it in the same turn does not matter.
+    [[nodiscard]] const hypervisor::GuestEvent& event(const std::string& line) const {
+        const auto all = told();
+        const auto at = std::find(all.begin(), all.end(), line) - all.begin();
+        return seen.at(static_cast<std::size_t>(at));
     }
 
     [[nodiscard]] const hypervisor::GuestState* guest(const std::string& name) {
