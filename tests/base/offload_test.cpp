@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/run_to_end.h"
+#include "tests/support/wait_until.h"
 
 namespace scout {
 namespace {
@@ -52,7 +53,10 @@ TEST(OffloadTest, TakesNoMoreWorkWhileStuckThreadsKeepOthersWaiting) {
     BlockingPool pool(1);
     std::promise<int> never;
     const auto answer = never.get_future().share();
-    std::uint64_t accepted = 0;
+    ASSERT_TRUE(pool.post([answer] { answer.wait(); }));
+    // Until then a call still counts as waiting, and there is room for one more afterwards.
+    ASSERT_TRUE(test::wait_until([&pool] { return pool.busy() == 1; }));
+    std::uint64_t accepted = 1;
     while (accepted < 1'000 && pool.post([answer] { answer.wait(); })) {
         ++accepted;
     }
