@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/utf8.h"
 #include "wire/checks.h"
 #include "wire/convert.h"
 
@@ -18,29 +19,10 @@ constexpr std::size_t cpu_limit = std::size_t{12} << 10U;
 /// A profile has some 100 KiB.
 constexpr std::size_t profile_limit = std::size_t{2} << 20U;
 
-/// Length of the UTF-8 sequence at the begin of the text, 0 if there is none.
-std::size_t sequence_length(std::string_view text) {
-    const auto lead = static_cast<unsigned char>(text.front());
-    std::size_t length = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 0;
-    if (lead >= 0xf0 && lead < 0xf5) {
-        length = 4;
-    }
-    if (length == 0 || text.size() < length) {
-        return 0;
-    }
-    const bool continued = std::all_of(text.begin() + 1, text.begin() + static_cast<long>(length),
-                                       [](char c) { return (c & 0xc0) == 0x80; });
-    const auto second = length > 1 ? static_cast<unsigned char>(text[1]) : 0U;
-    // Overlong forms, surrogates and what is above U+10FFFF.
-    const bool outside = (lead == 0xe0 && second < 0xa0) || (lead == 0xed && second > 0x9f) ||
-                         (lead == 0xf0 && second < 0x90) || (lead == 0xf4 && second > 0x8f);
-    return continued && !outside ? length : 0;
-}
-
 std::string clean(std::string_view text, std::size_t limit = wire::name_limit) {
     std::string out;
     while (!text.empty()) {
-        const auto length = sequence_length(text);
+        const auto length = first_character(text).length;
         out.append(length == 0 ? std::string_view{"?"} : text.substr(0, length));
         text.remove_prefix(std::max<std::size_t>(length, 1));
     }

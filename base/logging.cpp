@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/logging.h"
 
-#include <algorithm>
 #include <array>
 #include <memory>
 #include <mutex>
@@ -12,6 +11,8 @@
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+
+#include "base/utf8.h"
 
 namespace scout {
 namespace {
@@ -75,11 +76,7 @@ Status set_up_logging(const LogConfig& config, bool to_stderr) {
 
 std::string log_value(std::string_view text) {
     const bool cut = text.size() > longest_value;
-    auto end = std::min(text.size(), longest_value);
-    while (cut && end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) {
-        --end;  // no half characters
-    }
-    text = text.substr(0, end);
+    text = head_of(text, longest_value);
     bool quote = text.empty();
     std::string out;
     for (const char c : text) {

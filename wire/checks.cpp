@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "base/utf8.h"
+
 namespace scout::wire {
 
 std::string Checks::name(std::string_view field, const std::string& text) {
@@ -56,13 +58,7 @@ Status Checks::status() const {
 }
 
 std::string cut(std::string_view text, std::size_t limit) {
-    if (text.size() <= limit) {
-        return std::string{text};
-    }
-    while (limit > 0 && (static_cast<unsigned char>(text[limit]) & 0xC0U) == 0x80U) {
-        --limit;
-    }
-    return std::string{text.substr(0, limit)};
+    return std::string{head_of(text, limit)};
 }
 
 }  // namespace scout::wire
