@@ -12,8 +12,8 @@
 #include "base/duration.h"
 #include "base/logging.h"
 #include "migration/baseline.h"
+#include "migration/class_rows.h"
 #include "migration/cpu_truth.h"
-#include "migration/matrix_cell.h"
 #include "migration/upgrade_impact.h"
 #include "wire/convert.h"
 
@@ -25,18 +25,6 @@ constexpr std::size_t classes_limit = 8192;
 
 std::string map_name(const migration::CpuMap* map) {
     return map == nullptr ? std::string{} : map->name();
-}
-
-/// One node for each class that any of these nodes is in.
-std::map<std::uint32_t, migration::Matrix::NodeId> members_of(const Registry& registry,
-                                                              const FleetMatrix& matrix) {
-    std::map<std::uint32_t, migration::Matrix::NodeId> members;
-    for (const auto& [name, node] : registry.nodes()) {
-        if (const auto place = matrix.place_of(node)) {
-            members.emplace(matrix.matrix().class_of(*place), *place);
-        }
-    }
-    return members;
 }
 
 std::string guests_unknown(const Node& node, std::size_t guests_limit, SteadyTime now) {
@@ -201,6 +189,7 @@ Result<v1::MatrixResponse> FleetQueries::matrix() const {
                                            ": ask 'where' for single nodes");
     }
     v1::MatrixResponse out;
+    std::vector<migration::Matrix::NodeId> places;
     for (const auto& [name, node] : registry_.nodes()) {
         auto* row = out.add_rows();
         row->set_node(name);
@@ -209,16 +198,13 @@ Result<v1::MatrixResponse> FleetQueries::matrix() const {
         row->set_destinations(level.destinations);
         if (const auto place = matrix_.place_of(node)) {
             row->set_class_(matrix.class_of(*place));
+            places.push_back(*place);
         }
     }
-    const auto members = members_of(registry_, matrix_);
-    for (const auto& [number, from] : members) {
+    for (auto& from : migration::class_rows(matrix, places)) {
         auto* row = out.add_class_rows();
-        row->set_class_(number);
-        for (const auto& [other, to] : members) {
-            const auto cell = matrix.cell(from, to);
-            row->mutable_cells()->push_back(migration::matrix_cell::of(cell.gate, cell.truth));
-        }
+        row->set_class_(from.number);
+        row->set_cells(std::move(from.cells));
     }
     out.set_classes(static_cast<std::uint32_t>(matrix.classes()));
     return out;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "migration/baseline.h"
+#include "migration/class_rows.h"
 #include "migration/comparison.h"
 #include "migration/cpu_truth.h"
 #include "migration/guest.h"
@@ -58,15 +59,10 @@ struct MatrixAnswer {
         std::uint32_t destinations = 0;           ///< truth layer
         std::optional<std::uint32_t> node_class;  ///< none: cannot be compared with any other
     };
-    /// Equal nodes are one class; a fleet has many nodes and few classes.
-    struct Class {
-        std::uint32_t number = 0;  ///< as rows have it
-        std::string cells;         ///< one for each of `classes`, in order
-    };
     std::vector<Row> rows;
-    std::vector<Class> classes;           ///< those of `rows`, sorted by number
-    std::string map;                      ///< cpu_map in use; empty: none, or not told
-    std::vector<DocumentState> left_out;  ///< files that could not be used
+    std::vector<migration::ClassRow> classes;  ///< those of `rows`, sorted by number
+    std::string map;                           ///< cpu_map in use; empty: none, or not told
+    std::vector<DocumentState> left_out;       ///< files that could not be used
 };
 
 /// One line of `nodes`.

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "cli/offline.h"
+#include "migration/class_rows.h"
 #include "migration/matrix.h"
-#include "migration/matrix_cell.h"
 
 namespace scout::cli {
 namespace {
@@ -23,24 +23,6 @@ std::map<std::string, std::uint32_t> count_hosts(const std::vector<HostSide>& ho
         counted[profile.arch] += profile.host_model ? 1U : 0U;
     }
     return counted;
-}
-
-/// One node of each class stands for all of them.
-std::vector<MatrixAnswer::Class> classes_of(const Matrix& matrix,
-                                            const std::vector<Matrix::NodeId>& ids) {
-    std::map<std::uint32_t, Matrix::NodeId> nodes;
-    for (const auto id : ids) {
-        nodes.emplace(matrix.class_of(id), id);
-    }
-    std::vector<MatrixAnswer::Class> classes;
-    for (const auto& [number, from] : nodes) {
-        auto& row = classes.emplace_back(MatrixAnswer::Class{.number = number, .cells = {}});
-        for (const auto& [ignored, to] : nodes) {
-            const auto cell = matrix.cell(from, to);
-            row.cells += migration::matrix_cell::of(cell.gate, cell.truth);
-        }
-    }
-    return classes;
 }
 
 }  // namespace
@@ -66,7 +48,7 @@ MatrixAnswer make_matrix(const Hosts& hosts, const migration::CpuMap* map) {
              .destinations = destinations,
              .node_class = matrix.class_of(ids[row])});
     }
-    answer.classes = classes_of(matrix, ids);
+    answer.classes = migration::class_rows(matrix, ids);
     answer.map = map == nullptr ? std::string{} : map->name();
     answer.left_out = hosts.unusable;
     return answer;
