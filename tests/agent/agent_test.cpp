@@ -60,6 +60,13 @@ protected:
         }
         co_return false;
     }
+    Task<> start_and_be_ready() {
+        const auto started = co_await agent->start();
+        EXPECT_TRUE(started);
+        auto is_ready = [this] { return agent->health().ready(); };
+        const bool ready = co_await eventually(is_ready);
+        EXPECT_TRUE(ready);
+    }
     Task<std::string> get(std::string path) {
         co_return co_await test::talk(agent->http_port(), test::get(path));
     }
@@ -80,11 +87,7 @@ TEST_F(AgentTest, IsReadyOnceTheFirstProbeEndedAndShowsItsMetrics) {
     make();
     auto story = [&]() -> Task<> {
         EXPECT_FALSE(agent->health().ready());
-        const auto started = co_await agent->start();
-        EXPECT_TRUE(started);
-        auto is_ready = [&] { return agent->health().ready(); };
-        const bool ready = co_await eventually(is_ready);
-        EXPECT_TRUE(ready);
+        co_await start_and_be_ready();
         const auto readiness = co_await get("/readyz");
         const auto metrics = co_await get("/metrics");
         EXPECT_THAT(readiness, HasSubstr("200 OK"));
@@ -104,11 +107,7 @@ TEST_F(AgentTest, TellsNoReachOfGuestsThatAreNotWatched) {
     hypervisor.state.reach = hypervisor::Reach::not_kept;
     make();
     auto story = [&]() -> Task<> {
-        const auto started = co_await agent->start();
-        EXPECT_TRUE(started);
-        auto is_ready = [&] { return agent->health().ready(); };
-        const bool ready = co_await eventually(is_ready);
-        EXPECT_TRUE(ready);
+        co_await start_and_be_ready();
         const auto metrics = co_await get("/metrics");
         EXPECT_THAT(metrics, HasSubstr("virt_scout_agent_guests"));
         EXPECT_THAT(metrics, testing::Not(HasSubstr("hypervisor_connected")));
@@ -121,11 +120,7 @@ TEST_F(AgentTest, IsReadyWithAProbeThatFailedAndReportsTheError) {
     hypervisor.documents = fail(Errc::unavailable, "no driver for qemu");
     make();
     auto story = [&]() -> Task<> {
-        const auto started = co_await agent->start();
-        EXPECT_TRUE(started);
-        auto is_ready = [&] { return agent->health().ready(); };
-        const bool ready = co_await eventually(is_ready);
-        EXPECT_TRUE(ready);
+        co_await start_and_be_ready();
         EXPECT_EQ(agent->snapshot().host().probe_error, "no driver for qemu");
         EXPECT_EQ(agent->snapshot().host().profile_digest, "");
         co_await agent->stop();

@@ -80,6 +80,14 @@ void FleetFixture::add_guest(const std::string& node, const Guest& guest) {
     ASSERT_TRUE(fleet.registry().change_guests(node, {guest}, {}));
 }
 
+void FleetFixture::add_guest_without_cpu(const std::string& node) {
+    Guest guest;
+    guest.uuid = "u9";
+    guest.name = "odd";
+    guest.cpu_error = "too many features";
+    add_guest(node, guest);
+}
+
 void FleetFixture::pass(std::chrono::milliseconds time) {
     clock.advance(time);
     fleet.registry().tick(clock.steady());

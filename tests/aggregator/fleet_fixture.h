@@ -33,6 +33,8 @@ protected:
     /// An agent's node with this profile.
     void add_node(const std::string& name, const migration::Profile& profile);
     void add_guest(const std::string& node, const Guest& guest);
+    /// "odd", whose CPU is not known for "too many features".
+    void add_guest_without_cpu(const std::string& node);
     [[nodiscard]] const Node& node(const std::string& name) const {
         return *fleet.registry().find(name);
     }

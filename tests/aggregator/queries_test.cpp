@@ -169,11 +169,7 @@ TEST_F(QueriesTest, EqualNodesAreOneClassAndCanGoToEachOther) {
 }
 
 TEST_F(QueriesTest, GuestWhoseCpuIsNotKnownSaysWhy) {
-    Guest guest;
-    guest.uuid = "u9";
-    guest.name = "odd";
-    guest.cpu_error = "too many features";
-    add_guest("small", guest);
+    add_guest_without_cpu("small");
     v1::GuestsRequest request;
 
     const auto answer = ask().guests(request, fleet.now()).value().all();
