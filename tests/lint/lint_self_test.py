@@ -72,7 +72,7 @@ CASES = {
         [("base/a.h", ONCE + "using namespace std;\n")],
         [("base/a.cpp", HEAD + "using namespace std::chrono_literals;\n")]),
     "machine-path": (
-        [("base/a.cpp", HEAD + 'auto p = "/home/someone/x";\n'), ("README.md", "see /work/main\n"),
+        [("base/a.cpp", HEAD + 'auto p = "/home/someone/x";\n'), ("README.md", "see /root/tree\n"),
          ("docs/a.md", "from deb.debian.org\n")],
         [("tools/lib/a.sh", "# SPDX-License-Identifier: Apache-2.0\nmktemp -p \"${TMPDIR:-/tmp}\"\n"),
          ("docs/b.md", "the file lies in build/release/bin, see /var/lib/virt-scout\n")]),
