@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <type_traits>
 #include <utility>
 
@@ -61,10 +62,51 @@ private:
     std::unique_ptr<asio::thread_pool> threads_;
 };
 
+/// Where the answer of an offloaded call goes while somebody waits for it. It outlives neither
+/// the waiting coroutine nor its loop: a call that comes home later finds it closed.
+template <class Channel>
+class AnswerSlot {
+public:
+    explicit AnswerSlot(Channel& channel) : channel_(&channel) {}
+
+    /// Any thread. Nothing happens after close().
+    template <class Answer>
+    void deliver(std::shared_ptr<Answer> answer) {
+        const std::lock_guard guard(lock_);
+        if (channel_ != nullptr) {
+            channel_->try_send(boost::system::error_code{}, std::move(answer));
+        }
+    }
+
+    /// Waits for a delivery that is under way.
+    void close() noexcept {
+        const std::lock_guard guard(lock_);
+        channel_ = nullptr;
+    }
+
+    /// Closes the slot at the end of the waiting coroutine, however that ends.
+    class Closer {
+    public:
+        explicit Closer(std::shared_ptr<AnswerSlot> slot) : slot_(std::move(slot)) {}
+        ~Closer() { slot_->close(); }
+        Closer(const Closer&) = delete;
+        Closer& operator=(const Closer&) = delete;
+        Closer(Closer&&) = delete;
+        Closer& operator=(Closer&&) = delete;
+
+    private:
+        std::shared_ptr<AnswerSlot> slot_;
+    };
+
+private:
+    std::mutex lock_;
+    Channel* channel_;
+};
+
 /// Runs a blocking call `Fn: () -> Result<T>` on the pool and waits for it, but no longer than the
 /// limit: then the call is abandoned, not awaited (Errc::timed_out); Errc::unavailable if the pool
-/// takes no more. Fn owns all that it touches,
-/// for it may outlive the caller. Name the lambda before the co_await (docs/decisions/0004).
+/// takes no more. Fn owns all that it touches, for it may outlive the caller and the loop. Name the
+/// lambda before the co_await (docs/decisions/0004).
 /// The pool must outlive the coroutine: it is stopped after every scope is closed.
 template <class Fn>
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-reference-coroutine-parameters): see the line above
@@ -76,16 +118,18 @@ auto offload(BlockingPool& pool, std::chrono::milliseconds limit, Fn fn)
     using namespace asio::experimental::awaitable_operators;
 
     auto loop = co_await asio::this_coro::executor;
-    auto slot = std::make_shared<Channel>(loop, 1);
+    Channel channel(loop, 1);
+    auto slot = std::make_shared<AnswerSlot<Channel>>(channel);
+    const typename AnswerSlot<Channel>::Closer closer(slot);
     const bool accepted = pool.post([slot, work = std::move(fn)]() mutable {
-        slot->try_send(boost::system::error_code{}, std::make_shared<Answer>(work()));
+        slot->deliver(std::make_shared<Answer>(work()));
     });
     if (!accepted) {
         co_return fail(Errc::unavailable,
                        "every thread for blocking calls is busy and others wait");
     }
     asio::steady_timer timer(loop, limit);
-    auto outcome = co_await (slot->async_receive(as_result) || timer.async_wait(as_result));
+    auto outcome = co_await (channel.async_receive(as_result) || timer.async_wait(as_result));
     if (outcome.index() == 0) {
         auto& [error, answer] = std::get<0>(outcome);
         if (!error) {

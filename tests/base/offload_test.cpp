@@ -46,6 +46,21 @@ TEST(OffloadTest, AbandonsACallThatDoesNotReturnInTime) {
     EXPECT_EQ(pool.abandoned(), 1U);
     EXPECT_FALSE(pool.stop(milliseconds{10})) << "the thread is still in the call";
     never.set_value(1);  // lets the thread go, so that the test leaves nothing behind
+    EXPECT_TRUE(test::wait_until([&pool] { return pool.busy() == 0; }));
+}
+
+TEST(OffloadTest, LetsAnAbandonedCallComeHomeAfterTheLoopIsGone) {
+    BlockingPool pool(1);
+    std::promise<int> late;
+    const auto answer = late.get_future().share();
+    {
+        asio::io_context loop{1};
+        ASSERT_FALSE(test::run_to_end(loop, run_on(&pool, milliseconds{20}, answer)));
+    }
+
+    late.set_value(1);
+
+    EXPECT_TRUE(pool.stop(milliseconds{5'000})) << "under AddressSanitizer: touches no freed loop";
 }
 
 TEST(OffloadTest, TakesNoMoreWorkWhileStuckThreadsKeepOthersWaiting) {
