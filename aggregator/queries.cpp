@@ -159,6 +159,10 @@ Result<Sweep<v1::WhereResponse>> FleetQueries::where(const v1::WhereRequest& req
     v1::WhereResponse begun;
     begun.set_subject(subject->name);
     begun.set_source(subject->source);
+    if (const auto note = migration::not_judged(subject->guest);
+        subject->unknown.empty() && !note.empty()) {
+        begun.add_notes(note);
+    }
     if (!request.target().empty()) {
         if (const auto target = find(request.target()); !target) {
             return fail(target.error());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "documents/domain_document.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -113,11 +114,41 @@ std::string doubt_of(const pugi::xml_node& root, const pugi::xml_node& cpu,
     return root.attribute("id") ? "" : "the document is not of a running guest: it has no id";
 }
 
+std::string kind_of(const pugi::xml_node& hostdev) {
+    constexpr std::array<std::string_view, 5> kinds{"mdev", "pci", "scsi", "scsi_host", "usb"};
+    const std::string_view type = hostdev.attribute("type").value();
+    const bool known = std::find(kinds.begin(), kinds.end(), type) != kinds.end();
+    return "hostdev" + (known ? " " + std::string{type} : std::string{});
+}
+
+/// What libvirt or QEMU migrate under conditions that no document tells, if at all
+/// (qemuMigrationSrcIsAllowed; QEMU's own blockers for encrypted memory, vDPA and shared folders).
+migration::FeatureSet ties_of(const pugi::xml_node& root, Reader& reader) {
+    std::vector<std::string> ties;
+    if (const auto security = reader.only(root, "launchSecurity")) {
+        ties.push_back("launchSecurity " + reader.name_in(security, "type"));
+    }
+    const auto devices = reader.only(root, "devices");
+    for (const auto& device : devices.children()) {
+        const std::string_view name = device.name();
+        const std::string_view type = device.attribute("type").value();
+        if (name == "hostdev") {
+            ties.push_back(kind_of(device));
+        } else if (name == "interface" && (type == "hostdev" || type == "vdpa")) {
+            ties.push_back("interface " + std::string{type});
+        } else if (name == "filesystem" || name == "shmem") {
+            ties.emplace_back(name);
+        }
+    }
+    return migration::make_feature_set(std::move(ties));
+}
+
 GuestCpu guest_cpu(const pugi::xml_node& root, Reader& reader) {
     const auto type = reader.only(reader.only(root, "os"), "type");
     const auto cpu = reader.only(root, "cpu");
     auto features = reader.features(cpu);
     auto doubt = doubt_of(root, cpu, features, reader);
+    const auto vcpus = reader.number_in(reader.only(root, "vcpu"), vcpu_counts).value_or(0);
     return GuestCpu{.mode = mode_of(cpu, reader),
                     .arch = reader.name_in(type, "arch"),
                     .virt_type = reader.name_in(root, "type"),
@@ -128,6 +159,8 @@ GuestCpu guest_cpu(const pugi::xml_node& root, Reader& reader) {
                     .machine = reader.name_in(type, "machine"),
                     .tsc_hz = fixed_tsc(reader.only(root, "clock"), reader),
                     .address_bits = migration::fixed_address_bits(reader.max_phys_addr(cpu)),
+                    .vcpus = static_cast<unsigned>(vcpus),
+                    .ties = ties_of(root, reader),
                     .doubt = std::move(doubt)};
 }
 

@@ -41,8 +41,7 @@ std::optional<Usable> usable_of(const pugi::xml_node& model, Reader& reader) {
     return Usable::unknown;
 }
 
-HostModel host_model_of(const pugi::xml_node& cpu, Reader& reader) {
-    auto features = reader.features(cpu);
+HostModel host_model_of(const pugi::xml_node& cpu, FeatureLists features, Reader& reader) {
     HostModel model{.name = reader.name(cpu, "model"),
                     .require = std::move(features.require),
                     .disable = std::move(features.disable),
@@ -148,11 +147,14 @@ Profile domain_capabilities(const pugi::xml_node& root, Reader& reader) {
     profile.arch = reader.name(root, "arch");
     profile.virt_type = reader.name(root, "domain");
     profile.asked_machine = reader.name(root, "machine");
+    if (const auto most = reader.number(reader.only(root, "vcpu"), "max", vcpu_counts)) {
+        profile.max_vcpus = static_cast<unsigned>(*most);
+    }
     profile.launch_security = launch_security(reader.only(root, "features"), reader);
     const auto cpu = reader.only(root, "cpu");
     const auto host_model = reader.only_named(cpu, "mode", "host-model");
     if (is_supported(host_model, reader) && host_model.child("model")) {
-        profile.host_model = host_model_of(host_model, reader);
+        profile.host_model = host_model_of(host_model, reader.features(host_model), reader);
         profile.vendor = reader.name(host_model, "vendor");
     }
     const auto custom = reader.only_named(cpu, "mode", "custom");
@@ -177,7 +179,7 @@ bool is_host_cpu(const pugi::xml_node& root) {
 
 /// A host-model `<cpu>` as libvirt writes it has an exact model; another one says how some host
 /// should make a CPU, not which.
-void check_bare_cpu(const pugi::xml_node& root, Reader& reader) {
+void check_bare_cpu(const pugi::xml_node& root, const FeatureLists& features, Reader& reader) {
     const std::string_view mode = root.attribute("mode").as_string("custom");
     const std::string_view match = root.attribute("match").as_string("exact");
     if (mode != "custom" && mode != "host-model") {
@@ -188,7 +190,7 @@ void check_bare_cpu(const pugi::xml_node& root, Reader& reader) {
         reader.fault("expected match exact of a lone <cpu>, found " + log_value(match) +
                      "; use the live XML of the running guest");
     }
-    if (const auto features = reader.features(root); features.forbid || features.optional) {
+    if (features.forbid || features.optional) {
         reader.fault("expected features of a lone <cpu> to be required or disabled, found some " +
                      std::string{features.forbid ? "forbidden" : "optional"} +
                      "; use the live XML of the running guest");
@@ -202,11 +204,12 @@ Result<Profile> bare_cpu(const pugi::xml_node& root, Reader& reader) {
                     "`virsh capabilities`: it does not say what the hypervisor can run; use `virsh "
                     "domcapabilities`");
     }
-    check_bare_cpu(root, reader);
+    auto features = reader.features(root);
+    check_bare_cpu(root, features, reader);
     Profile profile;
     profile.origin = ProfileOrigin::bare_cpu;
     profile.vendor = reader.name(root, "vendor");
-    profile.host_model = host_model_of(root, reader);
+    profile.host_model = host_model_of(root, std::move(features), reader);
     return profile;
 }
 

@@ -78,11 +78,19 @@ std::optional<std::uint64_t> Reader::number(const pugi::xml_node& element, const
     if (!found) {
         return std::nullopt;
     }
-    const auto value = whole_number(found.value());
+    return number_of(found.value(), std::string{attribute} + " of " + describe(element), range);
+}
+
+std::optional<std::uint64_t> Reader::number_in(const pugi::xml_node& element, Range range) {
+    return element ? number_of(text_of(element), describe(element), range) : std::nullopt;
+}
+
+std::optional<std::uint64_t> Reader::number_of(std::string_view text, const std::string& what,
+                                               Range range) {
+    const auto value = whole_number(text);
     if (!value || *value < range.least || *value > range.most) {
-        fault("expected " + std::string{attribute} + " of " + describe(element) +
-              " as a whole number from " + std::to_string(range.least) + " to " +
-              std::to_string(range.most) + ", found " + log_value(found.value()));
+        fault("expected " + what + " as a whole number from " + std::to_string(range.least) +
+              " to " + std::to_string(range.most) + ", found " + log_value(text));
         return std::nullopt;
     }
     return value;

@@ -34,6 +34,9 @@ struct Range {
     std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
 };
 
+/// What libvirt counts vCPUs in.
+inline constexpr Range vcpu_counts{.least = 1, .most = std::numeric_limits<unsigned>::max()};
+
 /// Reads the parts of one document and notes its first fault, so that readers are straight lists of
 /// fields: whoever uses one hands out its result only if status() is good. Nothing that is damaged
 /// or said twice counts as if it were not there. Private to this library.
@@ -57,6 +60,9 @@ public:
     /// is a fault.
     [[nodiscard]] std::optional<std::uint64_t> number(const pugi::xml_node& element,
                                                       const char* attribute, Range range = {});
+    /// The same of an element's text.
+    [[nodiscard]] std::optional<std::uint64_t> number_in(const pugi::xml_node& element,
+                                                         Range range = {});
 
     /// The `<feature>` children. Rule: virCPUDefParseXML of libvirt; a feature that is there twice
     /// with one policy is harmless, though libvirt refuses that too. Faults beside its own: text
@@ -76,6 +82,8 @@ private:
     void refuse_strays(const pugi::xml_node& cpu);
     [[nodiscard]] std::string_view policy_of(const pugi::xml_node& feature);
     [[nodiscard]] std::string checked(std::string_view text, const pugi::xml_node& where);
+    [[nodiscard]] std::optional<std::uint64_t> number_of(std::string_view text,
+                                                         const std::string& what, Range range);
 
     std::string fault_;
 };

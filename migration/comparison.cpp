@@ -14,25 +14,43 @@ std::string count_text(std::size_t count, std::string_view what) {
 
 }  // namespace
 
+PreparedGuest prepare(const GuestCpu& guest, const StockGuest& stock, const CpuMap* map) {
+    return {.truth = prepare(guest, map), .stock = stock};
+}
+
+PreparedNode prepare(const NodeView& node, const CpuMap* map) {
+    return {.truth = prepare(Target{.profile = node.profile, .facts = node.facts}, map),
+            .stock = node.labels_derived
+                         ? derived_stock_node(node.labels, node.profile, node.facts, map)
+                         : stock_node(node.labels)};
+}
+
 Comparison compare(const GuestCpu& guest, const StockGuest& stock, const NodeView& target,
                    const CpuMap* map) {
-    auto truth = compare_truth(guest, {.profile = target.profile, .facts = target.facts}, map);
-    auto gate =
-        pass_gate(stock, target.labels_derived
-                             ? derived_stock_node(target.labels, target.profile, target.facts, map)
-                             : stock_node(target.labels));
+    return compare(prepare(guest, stock, map), prepare(target, map));
+}
+
+Comparison compare(const PreparedGuest& guest, const PreparedNode& target) {
+    auto truth = compare_truth(guest.truth, target.truth);
+    auto gate = pass_gate(guest.stock, target.stock);
     Comparison out;
     out.gate = gate.verdict;
     out.truth = truth.verdict;
     out.verdict = combine(gate.verdict, truth.verdict);
     out.missing = std::move(truth.missing);
     out.map = std::move(truth.map);
-    out.assumed = target.profile.origin == ProfileOrigin::bare_cpu;
+    out.assumed = target.truth.host.profile.origin == ProfileOrigin::bare_cpu;
     const bool gate_decides = out.gate == Verdict::cannot && out.truth != Verdict::cannot;
     out.reasons = std::move(gate_decides ? gate.reasons : truth.reasons);
     auto& rest = gate_decides ? truth.reasons : gate.reasons;
     std::move(rest.begin(), rest.end(), std::back_inserter(out.reasons));
     return out;
+}
+
+std::string not_judged(const GuestCpu& guest) {
+    return guest.ties ? std::string{}
+                      : "CPU, machine type and TSC only: devices are not judged, for they are not "
+                        "told of this guest";
 }
 
 std::string summary(const Placement& placement) {

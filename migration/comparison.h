@@ -40,9 +40,26 @@ struct Comparison {
     }
 };
 
+/// One guest made ready for many targets. Refers to what it was made of.
+struct PreparedGuest {
+    TruthGuest truth;
+    const StockGuest& stock;
+};
+[[nodiscard]] PreparedGuest prepare(const GuestCpu& guest, const StockGuest& stock,
+                                    const CpuMap* map);
+
+/// One node made ready for many guests. Refers to profile and facts, not to the labels.
+struct PreparedNode {
+    TruthTarget truth;
+    StockNode stock;
+};
+[[nodiscard]] PreparedNode prepare(const NodeView& node, const CpuMap* map);
+
 /// Asks both layers and combines them: design §5. `stock` is what KubeVirt would ask for the same
 /// guest (stock_gate.h). `map` may be null. What derived labels leave open makes the gate unknown,
-/// and machine types are passed over where the documents list none.
+/// and machine types are passed over where the documents list none. Expanding models and sorting
+/// out labels is most of the work of one pair: prepare both where pairs are many.
+[[nodiscard]] Comparison compare(const PreparedGuest& guest, const PreparedNode& target);
 [[nodiscard]] Comparison compare(const GuestCpu& guest, const StockGuest& stock,
                                  const NodeView& target, const CpuMap* map);
 
@@ -56,8 +73,13 @@ struct NodeAnswer {
 struct Placement {
     std::string subject;  ///< as asked: guest, node or file
     std::string source;   ///< node on which the guest runs now; not among `nodes`; may be empty
-    std::vector<NodeAnswer> nodes;  ///< sorted by name
+    std::vector<NodeAnswer> nodes;   ///< sorted by name
+    std::vector<std::string> notes;  ///< what to know of the answer as a whole, one sentence each
 };
+
+/// The note on what no answer about this guest judges; empty if everything is judged, or each
+/// answer says itself what is not.
+[[nodiscard]] std::string not_judged(const GuestCpu& guest);
 
 /// "can go to 2 of 5 nodes; …" for people and for the `summary` field.
 [[nodiscard]] std::string summary(const Placement& placement);

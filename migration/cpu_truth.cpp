@@ -88,14 +88,13 @@ private:
     std::vector<Reason> unknown_;
 };
 
-void check_vendor(const GuestCpu& guest, const Profile& target, const CpuMap* map,
-                  Findings& findings) {
-    const std::string wanted = cpu_vendor(guest, map);
-    const std::string offered = cpu_vendor(host_model_guest(target), map);
+void check_vendor(const TruthGuest& guest, const TruthTarget& target, Findings& findings) {
+    const std::string& wanted = guest.vendor;
+    const std::string& offered = target.vendor;
     if (wanted == offered && !wanted.empty()) {
         return;
     }
-    if (!guest.vendor.empty() && !offered.empty()) {
+    if (!guest.cpu.vendor.empty() && !offered.empty()) {
         findings.cannot(
             truth_reason(ReasonCode::vendor,
                          "the guest's CPU vendor is " + wanted + ", the target's is " + offered,
@@ -187,18 +186,54 @@ void check_address_bits(const GuestCpu& guest, const Profile& target, Findings& 
     }
 }
 
+/// Machine types differ in how many vCPUs they take, and the documents tell it of one.
+void check_vcpus(const GuestCpu& guest, const Profile& target, Findings& findings) {
+    if (!target.max_vcpus || guest.vcpus <= *target.max_vcpus) {
+        return;
+    }
+    const auto& told_of = target.asked_machine;
+    const auto text = "the guest may have " + std::to_string(guest.vcpus) +
+                      " vCPUs, the target takes at most " + std::to_string(*target.max_vcpus) +
+                      " with machine type " + or_unstated(told_of);
+    if (!guest.machine.empty() && guest.machine == told_of) {
+        findings.cannot(truth_reason(ReasonCode::machine_type, text, {"vcpu", told_of}));
+        return;
+    }
+    findings.unknown(truth_reason(ReasonCode::machine_type,
+                                  text + "; ask it for that of the guest, " +
+                                      or_unstated(guest.machine) +
+                                      " (`virsh domcapabilities --machine`)",
+                                  {"vcpu", told_of}));
+}
+
+/// Whether these move is not a fact of CPUs: nobody may take the rest for the whole answer.
+void check_ties(const GuestCpu& guest, Findings& findings) {
+    if (!guest.ties || guest.ties->empty()) {
+        return;
+    }
+    findings.unknown(truth_reason(
+        ReasonCode::not_comparable,
+        "not judged: the guest has " + join(*guest.ties) +
+            "; check that libvirt and KubeVirt migrate such a guest (condition LiveMigratable of "
+            "its VMI) and that the target has the same to give",
+        *guest.ties));
+}
+
 /// Everything but the features.
-void check_facts(const GuestCpu& guest, Target target, const CpuMap* map, Findings& findings) {
-    if (!guest.doubt.empty()) {
+void check_facts(const TruthGuest& guest, const TruthTarget& target, Findings& findings) {
+    const auto& [profile, facts] = target.host;
+    if (!guest.cpu.doubt.empty()) {
         findings.unknown(truth_reason(ReasonCode::not_comparable,
-                                      guest.doubt + "; use the live XML of the running guest",
+                                      guest.cpu.doubt + "; use the live XML of the running guest",
                                       {"cpu"}));
     }
-    check_vendor(guest, target.profile, map, findings);
-    check_generation(guest, target.profile, findings);
-    check_machine(guest, target.profile, findings);
-    check_tsc(guest, target.facts, findings);
-    check_address_bits(guest, target.profile, findings);
+    check_vendor(guest, target, findings);
+    check_generation(guest.cpu, profile, findings);
+    check_machine(guest.cpu, profile, findings);
+    check_vcpus(guest.cpu, profile, findings);
+    check_tsc(guest.cpu, facts, findings);
+    check_address_bits(guest.cpu, profile, findings);
+    check_ties(guest.cpu, findings);
 }
 
 FeatureSet check_features(const EffectiveSet& wanted, const EffectiveSet& offered,
@@ -291,36 +326,49 @@ bool tsc_acceptable(std::uint64_t guest_hz, std::uint64_t host_hz, bool scalable
     return distance <= tolerance;
 }
 
-TruthAnswer compare_truth(const GuestCpu& guest, Target target, const CpuMap* map) {
-    const auto guest_fault = not_comparable(guest);
-    const auto target_fault = not_comparable(target.profile);
+TruthGuest prepare(const GuestCpu& guest, const CpuMap* map) {
+    return {.cpu = guest,
+            .fault = not_comparable(guest),
+            .vendor = cpu_vendor(guest, map),
+            .features = effective_features(guest, map)};
+}
+
+TruthTarget prepare(Target target, const CpuMap* map) {
+    return {.host = target,
+            .fault = not_comparable(target.profile),
+            .vendor = cpu_vendor(host_model_guest(target.profile), map),
+            .supported = supported_features(target.profile, map)};
+}
+
+TruthAnswer compare_truth(const TruthGuest& guest, const TruthTarget& target) {
+    const auto& from = guest.cpu.arch;
+    const auto& to = target.host.profile.arch;
     Findings findings;
-    const bool emulated = (guest_fault && guest_fault->code == ReasonCode::virt_type) ||
-                          (target_fault && target_fault->code == ReasonCode::virt_type);
-    if (!emulated && !guest.arch.empty() && !target.profile.arch.empty() &&
-        guest.arch != target.profile.arch) {
-        findings.cannot(
-            truth_reason(ReasonCode::arch,
-                         "the guest is " + guest.arch + ", the target is " + target.profile.arch,
-                         {guest.arch, target.profile.arch}));
+    const bool emulated = (guest.fault && guest.fault->code == ReasonCode::virt_type) ||
+                          (target.fault && target.fault->code == ReasonCode::virt_type);
+    if (!emulated && !from.empty() && !to.empty() && from != to) {
+        findings.cannot(truth_reason(ReasonCode::arch,
+                                     "the guest is " + from + ", the target is " + to, {from, to}));
         return std::move(findings).answer();
     }
-    if (guest_fault || target_fault) {
-        for (const auto& fault : {guest_fault, target_fault}) {
-            if (fault) {
-                findings.unknown(*fault);
+    if (guest.fault || target.fault) {
+        for (const auto* fault : {&guest.fault, &target.fault}) {
+            if (*fault) {
+                findings.unknown(**fault);
             }
         }
         return std::move(findings).answer();
     }
-    check_facts(guest, target, map, findings);
-    const auto wanted = effective_features(guest, map);
-    const auto offered = supported_features(target.profile, map);
-    auto missing = check_features(wanted, offered, findings);
+    check_facts(guest, target, findings);
+    auto missing = check_features(guest.features, target.supported, findings);
     auto answer = std::move(findings).answer();
     answer.missing = std::move(missing);
-    answer.map = wanted.map.empty() ? offered.map : wanted.map;
+    answer.map = guest.features.map.empty() ? target.supported.map : guest.features.map;
     return answer;
+}
+
+TruthAnswer compare_truth(const GuestCpu& guest, Target target, const CpuMap* map) {
+    return compare_truth(prepare(guest, map), prepare(target, map));
 }
 
 }  // namespace scout::migration

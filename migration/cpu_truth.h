@@ -18,7 +18,9 @@
 /// not exceed the target's: libvirt refuses to start such a guest (qemuValidateDomainDefCpu, mode
 /// "emulate"), while it compares nothing where the width is passed through, limit or not. On s390x
 /// the model must be the target's own or usable there. A running guest with invtsc stays where it
-/// is unless its TSC is pinned (qemuMigrationSrcIsAllowed). Pure; any thread.
+/// is unless its TSC is pinned (qemuMigrationSrcIsAllowed). It may not have more vCPUs than libvirt
+/// allows there with its machine type (qemuValidateDomainVCpuTopology). What else ties it to its
+/// host is not judged, and so no answer about such a guest is "can". Pure; any thread.
 namespace scout::migration {
 
 /// How a set of features was found.
@@ -78,6 +80,15 @@ struct TruthAnswer {
     std::string map;              ///< cpu_map that was used, or empty
 };
 
+/// What comparisons ask of a guest alone, found once for all of its targets. Refers to the guest.
+struct TruthGuest {
+    const GuestCpu& cpu;
+    std::optional<Reason> fault;  ///< not_comparable()
+    std::string vendor;           ///< cpu_vendor()
+    EffectiveSet features;        ///< effective_features()
+};
+[[nodiscard]] TruthGuest prepare(const GuestCpu& guest, const CpuMap* map);
+
 /// Features of the guest that the host cannot enable; vmx-* only where both list some. Both sets
 /// must be known.
 [[nodiscard]] FeatureSet missing_features(const EffectiveSet& guest, const EffectiveSet& host);
@@ -88,8 +99,19 @@ struct Target {
     const HostFacts& facts;
 };
 
+/// The same of a target. Refers to what the target refers to.
+struct TruthTarget {
+    Target host;
+    std::optional<Reason> fault;
+    std::string vendor;  ///< cpu_vendor() of its host-model
+    EffectiveSet supported;
+};
+[[nodiscard]] TruthTarget prepare(Target target, const CpuMap* map);
+
 /// What one side does not tell makes the answer unknown, never an error; both sides' faults and
-/// everything that is missing are among the reasons. `map` may be null.
+/// everything that is missing are among the reasons. Both were prepared with one map, which may be
+/// null.
+[[nodiscard]] TruthAnswer compare_truth(const TruthGuest& guest, const TruthTarget& target);
 [[nodiscard]] TruthAnswer compare_truth(const GuestCpu& guest, Target target, const CpuMap* map);
 
 /// KubeVirt's tolerance (case 14; TSCTolerancePPM = 250, dossier §14): a host that cannot scale

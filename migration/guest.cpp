@@ -11,6 +11,7 @@ GuestCpu host_model_guest(const Profile& profile) {
     guest.arch = profile.arch;
     guest.virt_type = profile.virt_type;
     guest.vendor = profile.vendor;
+    guest.ties = FeatureSet{};
     guest.bare = profile.origin == ProfileOrigin::bare_cpu;
     if (profile.host_model) {
         guest.model = profile.host_model->name;

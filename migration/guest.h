@@ -31,6 +31,10 @@ struct GuestCpu {
     std::string machine;  ///< resolved machine type ("pc-q35-7.2"); empty: none asked
     std::optional<std::uint64_t> tsc_hz;   ///< fixed TSC frequency in Hz, if pinned
     std::optional<unsigned> address_bits;  ///< see fixed_address_bits()
+    unsigned vcpus = 0;                    ///< most that it may have (`<vcpu>`); 0: not told
+    /// What else ties the guest to its host, and nobody judges here: "launchSecurity sev",
+    /// "hostdev pci", …. None: whoever described the guest did not tell.
+    std::optional<FeatureSet> ties;
     bool bare = false;  ///< from a lone `<cpu>`, which names neither architecture nor domain type
     std::string doubt;  ///< why the document leaves open which CPU the guest has (one clause), as
                         ///< one of a guest that does not run does; empty: it does not

@@ -78,6 +78,9 @@ std::string digest(const Profile& profile) {
     if (!profile.launch_security.empty()) {
         text.add(profile.launch_security);  // left out if empty: older digests stay what they were
     }
+    if (profile.max_vcpus) {
+        text.add(profile.max_vcpus);  // likewise
+    }
     return sha256_hex(text.text());
 }
 

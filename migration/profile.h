@@ -67,6 +67,8 @@ struct Profile {
                                                ///< what the labeller finds there; sorted
     std::string asked_machine;  ///< `<machine>` of domain capabilities: what was asked for, not a
                                 ///< requirement (design §5)
+    std::optional<unsigned> max_vcpus;  ///< `<vcpu max>`: most vCPUs of one guest of that machine
+                                        ///< type; none: not told
 
     friend bool operator==(const Profile&, const Profile&) = default;
 };

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "migration/cpu_map.h"
 #include "migration/profile.h"
@@ -19,9 +20,15 @@ struct UpgradeImpact {
     bool comparable = false;    ///< both sets are known
     FeatureSet missing_after;   ///< a guest started before has them, the host no longer offers them
     FeatureSet missing_before;  ///< a guest started now has them, the host before had not
-    std::string advice;         ///< one sentence: whether guests need a restart for their
-                                ///< CPU features, and which; it speaks of nothing else
-    std::string map;            ///< cpu_map that was needed, or empty
+    /// Machine types (and aliases) of the one side that the other does not offer; none: not known,
+    /// for a side does not list its own.
+    std::optional<FeatureSet> machines_missing_after;
+    std::optional<FeatureSet> machines_missing_before;
+    std::vector<std::string> notes;  ///< what changed beside the CPU features, or is not known of
+                                     ///< it: machine types, TSC, width of physical addresses
+    std::string advice;              ///< one sentence: whether guests need a restart for their
+                                     ///< CPU features, and which; it speaks of nothing else
+    std::string map;                 ///< cpu_map that was needed, or empty
     bool assumed = false;  ///< a side is a bare `<cpu>`: its own set stands for what it supports
 
     [[nodiscard]] bool model_changed() const noexcept { return model_before != model_after; }

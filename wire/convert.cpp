@@ -118,6 +118,9 @@ v1::Profile to_wire(const migration::Profile& profile) {
     assign(out.mutable_machines(), profile.machines);
     out.set_asked_machine(profile.asked_machine);
     assign(out.mutable_launch_security(), profile.launch_security);
+    if (profile.max_vcpus) {
+        out.set_max_vcpus(*profile.max_vcpus);
+    }
     return out;
 }
 
@@ -138,6 +141,9 @@ Result<migration::Profile> from_wire(const v1::Profile& profile) {
     out.machines = checks.set("machines", profile.machines());
     out.asked_machine = checks.name("asked_machine", profile.asked_machine());
     out.launch_security = checks.set("launch_security", profile.launch_security());
+    if (profile.has_max_vcpus()) {
+        out.max_vcpus = profile.max_vcpus();
+    }
     if (auto status = checks.status(); !status) {
         return fail(std::move(status.error()).within("profile"));
     }
@@ -192,6 +198,9 @@ v1::GuestCpu to_wire(const migration::GuestCpu& guest) {
     }
     out.set_bare(guest.bare);
     out.set_doubt(guest.doubt);
+    out.set_vcpus(guest.vcpus);
+    out.set_ties_told(guest.ties.has_value());
+    assign(out.mutable_ties(), guest.ties.value_or(migration::FeatureSet{}));
     return out;
 }
 
@@ -214,6 +223,10 @@ Result<migration::GuestCpu> from_wire(const v1::GuestCpu& guest) {
     }
     out.bare = guest.bare();
     out.doubt = checks.name("doubt", guest.doubt());
+    out.vcpus = guest.vcpus();
+    if (guest.ties_told()) {
+        out.ties = checks.set("ties", guest.ties());
+    }
     if (auto status = checks.status(); !status) {
         return fail(std::move(status.error()).within("guest CPU"));
     }

@@ -95,6 +95,18 @@ std::vector<std::string> clipped(const RepeatedText& texts) {
     return migration::make_feature_set(std::move(out));
 }
 
+/// The same for sentences, whose order stays.
+std::vector<std::string> sentences(const RepeatedText& texts) {
+    std::vector<std::string> out;
+    for (const auto& text : texts) {
+        if (out.size() == list_limit) {
+            break;
+        }
+        out.push_back(cut(text, text_limit));
+    }
+    return out;
+}
+
 }  // namespace
 
 v1::Comparison to_wire(const migration::Comparison& comparison) {
@@ -128,6 +140,7 @@ v1::WhereResponse to_wire(const migration::Placement& placement) {
     v1::WhereResponse out;
     out.set_subject(placement.subject);
     out.set_source(placement.source);
+    assign(out.mutable_notes(), placement.notes);
     for (const auto& answer : placement.nodes) {
         auto* to = out.add_nodes();
         to->set_node(answer.node);
@@ -152,6 +165,7 @@ Result<migration::Placement> from_wire(const v1::WhereResponse& placement) {
     }
     std::sort(out.nodes.begin(), out.nodes.end(),
               [](const auto& a, const auto& b) { return a.node < b.node; });
+    out.notes = sentences(placement.notes());
     return out;
 }
 
@@ -212,6 +226,12 @@ v1::UpgradeImpactResponse to_wire(const migration::UpgradeImpact& impact) {
     out.set_comparable(impact.comparable);
     assign(out.mutable_missing_after(), impact.missing_after);
     assign(out.mutable_missing_before(), impact.missing_before);
+    out.set_machines_told(impact.machines_missing_after && impact.machines_missing_before);
+    if (out.machines_told()) {
+        assign(out.mutable_machines_missing_after(), *impact.machines_missing_after);
+        assign(out.mutable_machines_missing_before(), *impact.machines_missing_before);
+    }
+    assign(out.mutable_notes(), impact.notes);
     out.set_advice(impact.advice);
     out.set_map(impact.map);
     out.set_assumed(impact.assumed);
@@ -228,6 +248,11 @@ migration::UpgradeImpact from_wire(const v1::UpgradeImpactResponse& impact) {
     out.comparable = impact.comparable();
     out.missing_after = clipped(impact.missing_after());
     out.missing_before = clipped(impact.missing_before());
+    if (impact.machines_told()) {
+        out.machines_missing_after = clipped(impact.machines_missing_after());
+        out.machines_missing_before = clipped(impact.machines_missing_before());
+    }
+    out.notes = sentences(impact.notes());
     out.advice = cut(impact.advice(), text_limit);
     out.map = cut(impact.map(), text_limit);
     out.assumed = impact.assumed();

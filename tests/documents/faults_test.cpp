@@ -99,6 +99,11 @@ INSTANTIATE_TEST_SUITE_P(
               "<domainCapabilities><cpu><mode name='custom' supported='yes'><model usable='maybe'>"
               "A</model></mode></cpu></domainCapabilities>",
               "in <model>, found maybe"},
+        Fault{"GuestVcpus", guest_with("", "<vcpu>many</vcpu>"),
+              "<vcpu> as a whole number from 1 to 4294967295, found many"},
+        Fault{"NoVcpus", guest_with("", "<vcpu>0</vcpu>"), "found 0"},
+        Fault{"HostVcpus", "<domainCapabilities><vcpu max='-1'/></domainCapabilities>",
+              "max of <vcpu> as a whole number from 1 to 4294967295, found -1"},
         Fault{"EsGuests",
               "<domainCapabilities><features><sev supported='yes'><maxESGuests>lots"
               "</maxESGuests></sev></features></domainCapabilities>",
@@ -121,6 +126,10 @@ INSTANTIATE_TEST_SUITE_P(
               "one <cpu> in <domain>"},
         Fault{"GuestOs", guest_with("", "<os/>"), "one <os> in <domain>"},
         Fault{"GuestClock", guest_with("", "<clock/><clock/>"), "one <clock> in <domain>"},
+        Fault{"GuestVcpusTwice", guest_with("", "<vcpu>1</vcpu><vcpu>2</vcpu>"),
+              "one <vcpu> in <domain>"},
+        Fault{"GuestDevices", guest_with("", "<devices/><devices><hostdev/></devices>"),
+              "one <devices> in <domain>"},
         Fault{"GuestTimer",
               guest_with("", "<clock><timer name='tsc'/><timer name='tsc' frequency='1'/></clock>"),
               "one <timer name='tsc'> in <clock>"},

@@ -244,6 +244,36 @@ TEST(DomainDocumentTest, DoubtsWhatOnlyTheStartOfTheGuestSettles) {
     EXPECT_FALSE(parse_domain("<domain><cpu match='any'/></domain>"));
 }
 
+TEST(DomainDocumentTest, TellsVcpusAndWhatTiesTheGuestToItsHost) {
+    const auto cpu = [](const std::string& inside) {
+        return parse_domain("<domain type='kvm'>" + inside + "</domain>").value().cpu;
+    };
+
+    EXPECT_EQ(cpu("").vcpus, 0U);
+    EXPECT_EQ(cpu("").ties, migration::FeatureSet{});
+    EXPECT_EQ(cpu("<vcpu placement='static' current='2'>16</vcpu>").vcpus, 16U);
+    const auto tied = cpu(R"(<launchSecurity type='sev'/><devices>
+      <hostdev mode='subsystem' type='pci'/><hostdev mode='subsystem' type='mdev'/>
+      <hostdev mode='subsystem' type='pci'/><hostdev mode='capabilities' type='newest'/>
+      <interface type='hostdev'/><interface type='vdpa'/><interface type='ethernet'/>
+      <filesystem type='mount'/><shmem name='a'/><disk type='file'/></devices>)");
+    EXPECT_THAT(tied.ties.value(),
+                ElementsAre("filesystem", "hostdev", "hostdev mdev", "hostdev pci",
+                            "interface hostdev", "interface vdpa", "launchSecurity sev", "shmem"));
+}
+
+TEST(ProfileDocumentTest, TellsTheMostVcpusOfTheMachineTypeThatWasAskedFor) {
+    const auto most = [](const std::string& vcpu) {
+        return parse_profile("<domainCapabilities>" + vcpu + "</domainCapabilities>")
+            .value()
+            .max_vcpus;
+    };
+
+    EXPECT_EQ(most("<vcpu max='288'/>"), 288U);
+    EXPECT_EQ(most("<vcpu/>"), std::nullopt);
+    EXPECT_EQ(most(""), std::nullopt);
+}
+
 TEST(ProfileDocumentTest, TakesOneListOfBlockersForEachModel) {
     const auto parse = [](int lists) {
         std::string xml =

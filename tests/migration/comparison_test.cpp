@@ -107,6 +107,16 @@ TEST(ComparisonTest, TakesNoMissingModelOrVendorForANoOnABareCpu) {
     EXPECT_NE(ask_live(guest, bare, nullptr, true).verdict, Verdict::can);
 }
 
+TEST(ComparisonTest, SaysOnceWhatNoAnswerJudges) {
+    GuestCpu guest{.model = "Small"};
+    EXPECT_TRUE(
+        not_judged(guest).starts_with("CPU, machine type and TSC only: devices are not judged"));
+
+    guest.ties = FeatureSet{"hostdev pci"};
+    EXPECT_EQ(not_judged(guest), "") << "each answer says it";
+    EXPECT_EQ(not_judged(host_model_guest(host({}))), "") << "a guest yet to start has none";
+}
+
 TEST(ComparisonTest, SummaryCountsWhatMatters) {
     Placement placement;
     EXPECT_EQ(summary(placement), "can go to 0 of 0 nodes");

@@ -338,5 +338,54 @@ TEST(VerdictTest, CombinesAsTheDesignSays) {
     EXPECT_EQ(combine(Verdict::cannot, Verdict::can), Verdict::cannot);
 }
 
+TEST_F(CpuTruthTest, MoreVcpusThanTheMachineTypeTakesCannotRunThere) {
+    auto guest = live_guest();
+    auto target = host({.model = "Small"});
+    guest.machine = "pc-q35-7.2";
+    guest.vcpus = 300;
+    EXPECT_EQ(ask(guest, target).verdict, Verdict::can) << "the most is not told";
+    target.asked_machine = "pc-q35-7.2";
+    target.max_vcpus = 300;
+    EXPECT_EQ(ask(guest, target).verdict, Verdict::can);
+    target.max_vcpus = 288;
+
+    const auto answer = ask(guest, target);
+    guest.machine = "pc-i440fx-7.2";
+    const auto another_type = ask(guest, target);
+
+    EXPECT_EQ(answer.verdict, Verdict::cannot);
+    EXPECT_EQ(answer.reasons.front().code, ReasonCode::machine_type);
+    EXPECT_THAT(answer.reasons.front().text, HasSubstr("300 vCPUs, the target takes at most 288"));
+    EXPECT_EQ(another_type.verdict, Verdict::unknown);
+    EXPECT_THAT(another_type.reasons.front().text, HasSubstr("of the guest, pc-i440fx-7.2"));
+}
+
+TEST_F(CpuTruthTest, WhatTiesAGuestToItsHostIsNeverAPlainYes) {
+    auto guest = live_guest();
+    guest.ties = FeatureSet{"hostdev mdev", "launchSecurity sev"};
+
+    const auto answer = ask(guest, host({.model = "Small"}));
+    const auto lacking = ask(guest, host({.model = "Small", .disable = {"sse"}}));
+
+    EXPECT_EQ(answer.verdict, Verdict::unknown);
+    ASSERT_EQ(answer.reasons.size(), 1U);
+    EXPECT_EQ(answer.reasons[0].code, ReasonCode::not_comparable);
+    EXPECT_THAT(answer.reasons[0].text,
+                HasSubstr("not judged: the guest has hostdev mdev, launchSecurity sev; check"));
+    EXPECT_THAT(answer.reasons[0].keys, ElementsAre("hostdev mdev", "launchSecurity sev"));
+    EXPECT_EQ(lacking.verdict, Verdict::cannot);
+}
+
+TEST_F(CpuTruthTest, TheProfileIsAnotherWhereTheMostVcpusDiffer) {
+    auto profile = host({});
+    const auto not_told = digest(profile);
+    profile.max_vcpus = 288;
+    const auto told = digest(profile);
+    profile.max_vcpus = 255;
+
+    EXPECT_NE(told, not_told);
+    EXPECT_NE(told, digest(profile));
+}
+
 }  // namespace
 }  // namespace scout::migration

@@ -33,6 +33,7 @@ migration::Profile full_profile() {
     profile.supported = {"aes", "avx2"};
     profile.machines = {"pc-q35-7.2", "q35"};
     profile.asked_machine = "q35";
+    profile.max_vcpus = 288;
     return profile;
 }
 
@@ -113,6 +114,11 @@ TEST(ConvertTest, GuestComesBackInEveryMode) {
         guest.machine = "pc-q35-7.2";
         guest.tsc_hz = 2'294'787'000;
         guest.doubt = "the document is not of a running guest: it has no id";
+        guest.vcpus = 8;
+        EXPECT_EQ(from_wire(to_wire(guest)).value(), guest) << "ties not told";
+        guest.ties = migration::FeatureSet{};
+        EXPECT_EQ(from_wire(to_wire(guest)).value(), guest) << "no ties";
+        guest.ties = {"hostdev pci"};
 
         EXPECT_EQ(from_wire(to_wire(guest)).value(), guest);
     }
@@ -191,6 +197,7 @@ TEST(ConvertTest, PlacementComesBackSortedByNode) {
     placement.subject = "vm-7";
     placement.source = "n1";
     placement.nodes = {{.node = "n3", .comparison = gap()}, {.node = "n2", .comparison = {}}};
+    placement.notes = {"second", "first"};
 
     const auto back = from_wire(to_wire(placement)).value();
 
@@ -199,6 +206,7 @@ TEST(ConvertTest, PlacementComesBackSortedByNode) {
     ASSERT_EQ(back.nodes.size(), 2U);
     EXPECT_EQ(back.nodes[0].node, "n2");
     EXPECT_TRUE(back.nodes[1].comparison.gap());
+    EXPECT_EQ(back.notes, placement.notes) << "in their own order";
 }
 
 TEST(ConvertTest, BaselineAndUpgradeImpactComeBack) {
@@ -218,6 +226,10 @@ TEST(ConvertTest, BaselineAndUpgradeImpactComeBack) {
     impact.comparable = true;
     impact.missing_after = {"xsaves"};
     impact.advice = "restart";
+    EXPECT_EQ(from_wire(to_wire(impact)).machines_missing_after, std::nullopt);
+    impact.machines_missing_after = {"pc-q35-5.2"};
+    impact.machines_missing_before = migration::FeatureSet{};
+    impact.notes = {"the TSC frequency is not known"};
 
     const auto base = from_wire(to_wire(baseline));
     const auto effect = from_wire(to_wire(impact));
@@ -231,6 +243,9 @@ TEST(ConvertTest, BaselineAndUpgradeImpactComeBack) {
     EXPECT_EQ(effect.named_usable_after, migration::Usable::no);
     EXPECT_EQ(effect.missing_after, migration::FeatureSet{"xsaves"});
     EXPECT_EQ(effect.advice, "restart");
+    EXPECT_EQ(effect.machines_missing_after, impact.machines_missing_after);
+    EXPECT_EQ(effect.machines_missing_before, impact.machines_missing_before);
+    EXPECT_EQ(effect.notes, impact.notes);
 }
 
 TEST(ConvertTest, TextIsCutAtAWholeCharacter) {
