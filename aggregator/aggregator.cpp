@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <spdlog/spdlog.h>
 
 #include "aggregator/document_nodes.h"

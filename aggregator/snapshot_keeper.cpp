@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <malloc.h>
 #include <spdlog/spdlog.h>
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <boost/asio/cancellation_state.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 
 #include "libvirt_glue/event_thread.h"

@@ -15,7 +15,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-Task<Result<int>> run_on(BlockingPool* pool, milliseconds limit, std::shared_future<int> answer) {
+Task<Result<int>> answer_on(BlockingPool* pool, milliseconds limit,
+                            std::shared_future<int> answer) {
     auto work = [answer]() -> Result<int> { return answer.get(); };
     co_return co_await offload(*pool, limit, std::move(work));
 }
@@ -27,7 +28,7 @@ TEST(OffloadTest, AnswersFromThePool) {
     answer.set_value(7);
 
     const auto result =
-        test::run_to_end(loop, run_on(&pool, milliseconds{5'000}, answer.get_future().share()));
+        test::run_to_end(loop, answer_on(&pool, milliseconds{5'000}, answer.get_future().share()));
 
     EXPECT_EQ(result.value(), 7);
     EXPECT_EQ(pool.abandoned(), 0U);
@@ -39,7 +40,7 @@ TEST(OffloadTest, AbandonsACallThatDoesNotReturnInTime) {
     std::promise<int> never;
     const auto answer = never.get_future().share();
 
-    const auto result = test::run_to_end(loop, run_on(&pool, milliseconds{20}, answer));
+    const auto result = test::run_to_end(loop, answer_on(&pool, milliseconds{20}, answer));
 
     ASSERT_FALSE(result);
     EXPECT_EQ(result.error().code, Errc::timed_out);
@@ -55,7 +56,7 @@ TEST(OffloadTest, LetsAnAbandonedCallComeHomeAfterTheLoopIsGone) {
     const auto answer = late.get_future().share();
     {
         asio::io_context loop{1};
-        ASSERT_FALSE(test::run_to_end(loop, run_on(&pool, milliseconds{20}, answer)));
+        ASSERT_FALSE(test::run_to_end(loop, answer_on(&pool, milliseconds{20}, answer)));
     }
 
     late.set_value(1);
@@ -76,7 +77,7 @@ TEST(OffloadTest, TakesNoMoreWorkWhileStuckThreadsKeepOthersWaiting) {
         ++accepted;
     }
 
-    const auto result = test::run_to_end(loop, run_on(&pool, milliseconds{20}, answer));
+    const auto result = test::run_to_end(loop, answer_on(&pool, milliseconds{20}, answer));
 
     EXPECT_LE(accepted, BlockingPool::longest_queue + 1);
     ASSERT_FALSE(result);

@@ -5,6 +5,8 @@
 #include <stdexcept>
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <gtest/gtest.h>
 
 #include "tests/support/run_to_end.h"
