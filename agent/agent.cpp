@@ -93,6 +93,10 @@ void Agent::subscribe() {
     auto on_guest = [this](const hypervisor::GuestEvent& event) {
         spdlog::debug("guest event kind={} uuid={} state={}", hypervisor::to_string(event.kind),
                       log_value(event.uuid), log_value(event.state));
+        if (event.kind == hypervisor::EventKind::removed) {
+            snapshot_.remove(
+                {.uuid = event.uuid, .found_by = event.found_by, .since = event.since});
+        }
         changes_.wake();
     };
     guest_events_ = parts_.watched.subscribe(std::move(on_guest));

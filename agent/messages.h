@@ -32,8 +32,8 @@ struct DeltaMessage {
     std::uint64_t sequence = 0;
     std::optional<HostPart> host;
     std::vector<hypervisor::GuestState> changed;
-    std::vector<std::string> removed;  ///< UUIDs
-    bool more = false;                 ///< guests are left for the next delta
+    std::vector<RemovedGuest> removed;
+    bool more = false;  ///< guests are left for the next delta
 };
 
 struct HeartbeatMessage {

@@ -122,8 +122,11 @@ struct ToWire {
         for (const auto& guest : delta.changed) {
             *report.add_changed() = guest_to_wire(guest);
         }
-        for (const auto& uuid : delta.removed) {
-            report.add_removed(clean(uuid));
+        for (const auto& guest : delta.removed) {
+            auto& removed = *report.add_removed();
+            removed.set_uuid(clean(guest.uuid));
+            removed.set_found_by(std::string{hypervisor::to_string(guest.found_by)});
+            removed.set_since_unix_ms(guest.since.time_since_epoch().count());
         }
         report.set_more(delta.more);
     }

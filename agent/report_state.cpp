@@ -92,7 +92,11 @@ std::optional<Message> ReportState::delta(const Snapshot& now) {
             ++sent;
             continue;
         }
-        message.removed.push_back(sent->first);
+        if (message.removed.size() == policy_.guests_per_message) {
+            message.more = true;
+            break;
+        }
+        message.removed.push_back(now.removal_of(sent->first));
         sent = sent_guests_.erase(sent);
     }
     const bool empty = !message.host && message.changed.empty() && message.removed.empty();

@@ -196,7 +196,7 @@ Status AgentStreams::full(SessionId id, Session& session, const v1::FullReport& 
 /// part is gone; but while the host does not know its guests the last ones stay (case 27), and the
 /// report is complete only with the first part that has no error.
 Status AgentStreams::take_guests(Session& session, std::vector<Guest> changed,
-                                 std::vector<std::string> removed, bool more) {
+                                 std::vector<RemovedGuest> removed, bool more) {
     const auto* node = registry_.find(session.node);
     if (session.unnamed && node != nullptr) {
         auto& unnamed = *session.unnamed;
@@ -210,7 +210,7 @@ Status AgentStreams::take_guests(Session& session, std::vector<Guest> changed,
         // At the limit a new guest gets the place of one that was not named. Agents tell them in
         // the order of their UUIDs, so the first of these is the likeliest to be gone.
         for (; !unnamed.empty() && (complete || taken > places); ++places) {
-            removed.push_back(std::move(unnamed.extract(unnamed.begin()).value()));
+            removed.push_back({.uuid = std::move(unnamed.extract(unnamed.begin()).value())});
         }
         if (complete) {
             session.unnamed.reset();
@@ -249,13 +249,16 @@ Status AgentStreams::delta(SessionId id, Session& session, const v1::Delta& delt
     if (!changed) {
         return fail(std::move(changed.error()));
     }
+    auto removed = removed_from_wire(delta.removed());
+    if (!removed) {
+        return fail(std::move(removed.error()));
+    }
     if (delta.has_host()) {
         if (auto taken = host(id, session, delta.host(), now); !taken) {
             return taken;
         }
     }
-    std::vector<std::string> removed(delta.removed().begin(), delta.removed().end());
-    auto taken = take_guests(session, std::move(*changed), std::move(removed), delta.more());
+    auto taken = take_guests(session, std::move(*changed), std::move(*removed), delta.more());
     if (!taken) {
         return taken;
     }

@@ -112,7 +112,7 @@ private:
     [[nodiscard]] Status host(SessionId id, Session& session, const v1::FullReport& report,
                               SteadyTime now);
     [[nodiscard]] Status take_guests(Session& session, std::vector<Guest> changed,
-                                     std::vector<std::string> removed, bool more);
+                                     std::vector<RemovedGuest> removed, bool more);
     void ask_full(SessionId id, Session& session);
     void want(SessionId id, Session& session, const std::string& digest, SteadyTime now);
     void ask_profile(const std::string& digest, Wanted& wanted, SteadyTime now);

@@ -20,7 +20,7 @@ public:
           const Clock& clock)
         : clock_(clock),
           map_(std::move(map)),
-          registry_(options),
+          registry_(options, clock),
           matrix_(registry_, std::move(machine_type), map_ ? &*map_ : nullptr),
           queries_(registry_, matrix_) {}
     ~Fleet() = default;

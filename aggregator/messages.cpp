@@ -39,6 +39,18 @@ std::string why_not_comparable(const Node& node) {
     return reason ? reason->text : std::string{};
 }
 
+FoundBy found_by_from_wire(std::string_view field, const std::string& text, wire::Checks& checks) {
+    return checks.found_by(field, text) == "resync" ? FoundBy::resync : FoundBy::event;
+}
+
+std::string uuid_from_wire(std::string_view field, const std::string& text, wire::Checks& checks) {
+    auto uuid = checks.name(field, text);
+    if (uuid.empty()) {
+        checks.fault(field, "a UUID", "nothing");
+    }
+    return uuid;
+}
+
 bool is_digest(std::string_view text) {
     return text.size() == digest_size &&
            text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
@@ -109,19 +121,12 @@ v1::NodeSummary summary_of(const Node& node, const FleetMatrix& matrix, SteadyTi
 Result<Guest> guest_from_wire(const v1::Guest& guest, Registry& registry) {
     wire::Checks checks;
     Guest out;
-    out.uuid = checks.name("guest.uuid", guest.uuid());
-    if (out.uuid.empty()) {
-        checks.fault("guest.uuid", "a UUID", "nothing");
-    }
+    out.uuid = uuid_from_wire("guest.uuid", guest.uuid(), checks);
     out.name = checks.name("guest.name", guest.name());
     out.state = wire::cut(guest.state(), 32);
-    out.since_unix_ms = guest.since_unix_ms();
+    out.since_unix_ms = checks.unix_ms("guest.since_unix_ms", guest.since_unix_ms());
     out.memory_kib = guest.memory_kib();
-    if (guest.found_by() == "resync") {
-        out.found_by = FoundBy::resync;
-    } else if (!guest.found_by().empty() && guest.found_by() != "event") {
-        checks.fault("guest.found_by", "'event' or 'resync'", wire::cut(guest.found_by(), 32));
-    }
+    out.found_by = found_by_from_wire("guest.found_by", guest.found_by(), checks);
     if (auto status = checks.status(); !status) {
         return fail(std::move(status.error()));
     }
@@ -151,6 +156,27 @@ Result<std::vector<Guest>> guests_from_wire(
             return fail(std::move(converted.error()));
         }
         out.push_back(std::move(*converted));
+    }
+    return out;
+}
+
+Result<std::vector<RemovedGuest>> removed_from_wire(
+    const google::protobuf::RepeatedPtrField<v1::RemovedGuest>& guests) {
+    wire::Checks checks;
+    if (!checks.count("removed", guests.size())) {
+        return fail(std::move(checks.status().error()));
+    }
+    std::vector<RemovedGuest> out;
+    out.reserve(static_cast<std::size_t>(guests.size()));
+    for (const auto& guest : guests) {
+        RemovedGuest gone;
+        gone.uuid = uuid_from_wire("removed.uuid", guest.uuid(), checks);
+        gone.found_by = found_by_from_wire("removed.found_by", guest.found_by(), checks);
+        gone.since_unix_ms = checks.unix_ms("removed.since_unix_ms", guest.since_unix_ms());
+        out.push_back(std::move(gone));
+    }
+    if (auto status = checks.status(); !status) {
+        return fail(std::move(status.error()));
     }
     return out;
 }

@@ -24,6 +24,9 @@ namespace v1 = virt_scout::v1;
 [[nodiscard]] Result<Guest> guest_from_wire(const v1::Guest& guest, Registry& registry);
 [[nodiscard]] Result<std::vector<Guest>> guests_from_wire(
     const google::protobuf::RepeatedPtrField<v1::Guest>& guests, Registry& registry);
+/// At most as many as a list may have.
+[[nodiscard]] Result<std::vector<RemovedGuest>> removed_from_wire(
+    const google::protobuf::RepeatedPtrField<v1::RemovedGuest>& guests);
 [[nodiscard]] Result<HostReport> host_from_wire(const v1::FullReport& report);
 
 /// Why the node has no profile: its probe's error, or that it has not been told yet.

@@ -43,6 +43,13 @@ struct Guest {
     }
 };
 
+/// A guest that is gone, and how that was found.
+struct RemovedGuest {
+    std::string uuid;
+    FoundBy found_by = FoundBy::resync;
+    std::int64_t since_unix_ms = 0;  ///< when it was seen; 0: not known
+};
+
 /// Everything but the guests that a report tells of a host.
 struct HostReport {
     std::string profile_digest;  ///< empty: nothing could be probed, probe_error says why

@@ -18,7 +18,8 @@ std::string digest_of(const migration::GuestCpu& cpu) {
 
 }  // namespace
 
-Registry::Registry(RegistryOptions options) : options_(options) {}
+Registry::Registry(RegistryOptions options, const Clock& clock)
+    : options_(options), clock_(clock) {}
 
 Status Registry::introduce(const Introduction& introduction, SteadyTime now) {
     if (auto* node = known(introduction.node); node != nullptr &&
@@ -107,13 +108,13 @@ Status Registry::deliver(const std::string& digest, migration::Profile profile) 
 }
 
 Status Registry::change_guests(std::string_view node, std::vector<Guest> changed,
-                               const std::vector<std::string>& removed) {
+                               const std::vector<RemovedGuest>& removed) {
     auto* found = known(node);
     if (found == nullptr) {
         return fail(Errc::not_found, "node " + log_value(node) + " is not known");
     }
-    for (const auto& uuid : removed) {
-        drop_guest(*found, uuid);
+    for (const auto& guest : removed) {
+        drop_guest(*found, guest);
     }
     for (auto& guest : changed) {
         put_guest(*found, std::move(guest));
@@ -247,18 +248,25 @@ void Registry::put_guest(Node& node, Guest guest) {
     }
 }
 
-void Registry::drop_guest(Node& node, std::string_view uuid) {
-    const auto found = node.guests.find(uuid);
+void Registry::tell_removed(const Node& node, Guest& guest, const RemovedGuest& removed) const {
+    guest.found_by = removed.found_by;
+    guest.since_unix_ms = removed.since_unix_ms != 0 ? removed.since_unix_ms
+                                                     : clock_.wall().time_since_epoch().count();
+    tell(ChangeKind::guest_removed, node, &guest);
+}
+
+void Registry::drop_guest(Node& node, const RemovedGuest& removed) {
+    const auto found = node.guests.find(removed.uuid);
     if (found != node.guests.end()) {
-        tell(ChangeKind::guest_removed, node, &found->second);
+        tell_removed(node, found->second, removed);
         node.guests.erase(found);
         --guests_;
     }
 }
 
 void Registry::forget(std::map<std::string, Node, std::less<>>::iterator node) {
-    for (const auto& [uuid, guest] : node->second.guests) {
-        tell(ChangeKind::guest_removed, node->second, &guest);
+    for (auto& [uuid, guest] : node->second.guests) {
+        tell_removed(node->second, guest, {});
     }
     guests_ -= node->second.guests.size();
     tell(ChangeKind::node_removed, node->second);

@@ -34,7 +34,8 @@ enum class ChangeKind : std::uint8_t {
 };
 
 /// Told as it happens; references are good for the call only. A removed node or guest is told
-/// while it is still there.
+/// while it is still there; `found_by` and `since_unix_ms` of a removed guest are of its removal,
+/// its state is the last one known.
 struct Change {
     ChangeKind kind;
     const Node& node;
@@ -49,13 +50,15 @@ struct Introduction {
 
 /// Whose facts the fleet consists of, and how old they are.
 ///
-/// Pure but for its state: time comes in as a parameter, always of the steady clock, so that jumps
-/// of the wall clock do not matter. One thread. Node addresses are stable while the node lives.
+/// Pure but for its state: ages come from a parameter, always of the steady clock, so that jumps of
+/// the wall clock do not matter; that one only dates guests found to be gone. One thread. Node
+/// addresses are stable while the node lives.
 class Registry {
 public:
     using Observer = std::function<void(const Change&)>;
 
-    explicit Registry(RegistryOptions options);
+    /// The clock outlives this.
+    Registry(RegistryOptions options, const Clock& clock);
 
     /// Called for every change, in the order in which they were added. Must not change the
     /// registry.
@@ -77,9 +80,10 @@ public:
     /// Errc::invalid if the content does not have this digest.
     [[nodiscard]] Status deliver(const std::string& digest, migration::Profile profile);
 
-    /// Guests that are new or changed, and those that are gone. Errc::not_found for unknown nodes.
+    /// Guests that are new or changed, and those that are gone (since now, where nobody knows since
+    /// when). Errc::not_found for unknown nodes.
     [[nodiscard]] Status change_guests(std::string_view node, std::vector<Guest> changed,
-                                       const std::vector<std::string>& removed);
+                                       const std::vector<RemovedGuest>& removed);
 
     /// A node out of a document. Errc::refused if the name is taken, Errc::invalid if it is none.
     struct Document {
@@ -116,10 +120,12 @@ private:
     void set_freshness(Node& node, Freshness freshness);
     [[nodiscard]] static bool set_profile(Node& node, SharedProfile profile);
     void put_guest(Node& node, Guest guest);
-    void drop_guest(Node& node, std::string_view uuid);
+    void drop_guest(Node& node, const RemovedGuest& removed);
+    void tell_removed(const Node& node, Guest& guest, const RemovedGuest& removed) const;
     void forget(std::map<std::string, Node, std::less<>>::iterator node);
 
     RegistryOptions options_;
+    const Clock& clock_;
     std::vector<Observer> observers_;
     std::map<std::string, Node, std::less<>> nodes_;
     SharedValues<StoredProfile> profiles_;

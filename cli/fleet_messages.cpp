@@ -142,8 +142,8 @@ Result<GuestLine> from_message(const std::string& node, const v1::Guest& guest) 
     line.uuid = checks.name("uuid", guest.uuid());
     line.name = checks.name("guest name", guest.name());
     line.state = checks.name("state", guest.state());
-    line.since_unix_ms = guest.since_unix_ms();
-    line.found_by = checks.name("found_by", guest.found_by());
+    line.since_unix_ms = checks.unix_ms("since_unix_ms", guest.since_unix_ms());
+    line.found_by = checks.found_by("found_by", guest.found_by());
     line.memory_kib = guest.memory_kib();
     if (auto status = checks.status(); !status) {
         return fail(std::move(status.error()));

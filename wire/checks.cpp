@@ -3,9 +3,16 @@
 
 #include <utility>
 
+#include "base/logging.h"
 #include "base/utf8.h"
 
 namespace scout::wire {
+namespace {
+
+/// The end of the year 9999: RFC 3339 has four digits for it.
+constexpr std::int64_t last_unix_ms = 253'402'300'799'999;
+
+}  // namespace
 
 std::string Checks::name(std::string_view field, const std::string& text) {
     if (text.size() > name_limit) {
@@ -38,6 +45,21 @@ bool Checks::count(std::string_view field, int found, std::size_t limit) {
         return false;
     }
     return true;
+}
+
+std::string Checks::found_by(std::string_view field, const std::string& text) {
+    if (text != "event" && text != "resync") {
+        fault(field, "'event' or 'resync'", log_value(cut(text, 32)));
+    }
+    return text;
+}
+
+std::int64_t Checks::unix_ms(std::string_view field, std::int64_t time) {
+    if (time < 0 || time > last_unix_ms) {
+        fault(field, "0 to " + std::to_string(last_unix_ms) + " ms since 1970",
+              std::to_string(time));
+    }
+    return time;
 }
 
 void Checks::fault(std::string_view field, std::string_view expected, std::string_view found) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,10 @@ public:
     [[nodiscard]] migration::FeatureSet set(std::string_view field, const RepeatedText& texts);
     /// False, and a fault of `field`, if there are more entries than the limit.
     [[nodiscard]] bool count(std::string_view field, int found, std::size_t limit = list_limit);
+    /// "event" or "resync"; anything else is noted.
+    [[nodiscard]] std::string found_by(std::string_view field, const std::string& text);
+    /// Milliseconds of a time from 1970 to 9999, which every reader can print.
+    [[nodiscard]] std::int64_t unix_ms(std::string_view field, std::int64_t time);
     void fault(std::string_view field, std::string_view expected, std::string_view found);
 
     /// Errc::invalid with the first fault.

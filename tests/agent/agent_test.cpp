@@ -5,6 +5,7 @@
 #include <thread>
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -221,7 +222,8 @@ TEST_F(AgentTest, ReportsItsProfileItsGuestsAndWhatHappensToThem) {
         });
         away =
             server.wait_for([](const auto& m) { return !m.delta().host().guests_error().empty(); });
-        asio::post(loop, [&] { hypervisor.remove("u1"); });
+        asio::post(loop,
+                   [&] { hypervisor.remove("u1", hypervisor::FoundBy::resync, WallTime{7s}); });
         removed = server.wait_for([](const auto& m) { return m.delta().removed_size() == 1; });
         all_seen = true;
     });
@@ -240,7 +242,9 @@ TEST_F(AgentTest, ReportsItsProfileItsGuestsAndWhatHappensToThem) {
     EXPECT_EQ(hello->hello().node(), "node-1");
     EXPECT_EQ(hello->hello().host_identity().size(), 32U);
     EXPECT_EQ(body->profile().profile().host_model().name(), "Skylake-Client");
-    EXPECT_EQ(removed->delta().removed(0), "u1");
+    EXPECT_EQ(removed->delta().removed(0).uuid(), "u1");
+    EXPECT_EQ(removed->delta().removed(0).found_by(), "resync");
+    EXPECT_EQ(removed->delta().removed(0).since_unix_ms(), 7000);
     EXPECT_THAT(away->delta().host().guests_error(), HasSubstr("socket closed"));
 }
 

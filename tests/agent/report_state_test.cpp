@@ -11,6 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::ElementsAre;
+using testing::Field;
 using testing::IsEmpty;
 using testing::SizeIs;
 
@@ -78,7 +79,7 @@ TEST_F(ReportStateTest, SendsOnlyWhatChanged) {
     ASSERT_THAT(guests.changed, SizeIs(2));
     EXPECT_EQ(guests.changed[0].state, "paused");
     EXPECT_EQ(guests.changed[1].uuid, "c");
-    EXPECT_THAT(guests.removed, ElementsAre("b"));
+    EXPECT_THAT(guests.removed, ElementsAre(Field(&RemovedGuest::uuid, "b")));
 
     auto host = snapshot.host();
     host.notices = {"microcode changed"};
@@ -91,6 +92,35 @@ TEST_F(ReportStateTest, SendsOnlyWhatChanged) {
     snapshot.set_host(host);
     snapshot.set_guests({test::example_guest("a", "paused"), test::example_guest("c")});
     expect_nothing();
+}
+
+TEST_F(ReportStateTest, TellsHowARemovalWasFound) {
+    begin();
+
+    snapshot.remove({.uuid = "a", .found_by = hypervisor::FoundBy::event, .since = WallTime{5s}});
+    EXPECT_TRUE(snapshot.set_guests({}));
+    const auto delta = expect_next<DeltaMessage>();
+
+    ASSERT_THAT(delta.removed, SizeIs(2));
+    EXPECT_EQ(delta.removed[0].uuid, "a");
+    EXPECT_EQ(delta.removed[0].found_by, hypervisor::FoundBy::event);
+    EXPECT_EQ(delta.removed[0].since, WallTime{5s});
+    EXPECT_EQ(delta.removed[1].uuid, "b");
+    EXPECT_EQ(delta.removed[1].found_by, hypervisor::FoundBy::resync);
+    EXPECT_FALSE(snapshot.set_guests({}));
+}
+
+TEST_F(ReportStateTest, TellsTheLatestRemovalOfAGuestThatCameBack) {
+    begin();
+    snapshot.remove({.uuid = "a", .found_by = hypervisor::FoundBy::event, .since = WallTime{5s}});
+    snapshot.set_guests({test::example_guest("a"), test::example_guest("b")});
+    snapshot.remove({.uuid = "a", .found_by = hypervisor::FoundBy::resync, .since = WallTime{6s}});
+
+    const auto delta = expect_next<DeltaMessage>();
+
+    ASSERT_THAT(delta.removed, SizeIs(1));
+    EXPECT_EQ(delta.removed[0].found_by, hypervisor::FoundBy::resync);
+    EXPECT_EQ(delta.removed[0].since, WallTime{6s});
 }
 
 TEST_F(ReportStateTest, SendsAProfileOnlyWhenAskedForTheCurrentOne) {
@@ -155,6 +185,27 @@ TEST_F(ReportStateTest, SplitsManyGuestsOverMessages) {
     EXPECT_TRUE(second.more);
     const auto last = expect_next<DeltaMessage>();
     EXPECT_THAT(last.changed, SizeIs(2));
+    EXPECT_FALSE(last.more);
+    expect_nothing();
+}
+
+TEST_F(ReportStateTest, SplitsManyRemovalsOverMessages) {
+    std::vector<hypervisor::GuestState> many;
+    for (int i = 0; i < 5; ++i) {
+        many.push_back(test::example_guest("g" + std::to_string(i)));
+    }
+    snapshot.set_guests(many);
+    expect_next<HelloMessage>();
+    expect_next<FullMessage>();
+    expect_next<DeltaMessage>();
+
+    snapshot.set_guests({});
+    const auto first = expect_next<DeltaMessage>();
+    const auto last = expect_next<DeltaMessage>();
+
+    EXPECT_THAT(first.removed, SizeIs(3));
+    EXPECT_TRUE(first.more);
+    EXPECT_THAT(last.removed, SizeIs(2));
     EXPECT_FALSE(last.more);
     expect_nothing();
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "aggregator/agent_streams.h"
 
+#include <limits>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/aggregator/fleet_fixture.h"
@@ -161,7 +163,7 @@ TEST_F(AgentStreamsTest, SequenceGapAsksForAFullReportOnce) {
 
     delta.mutable_delta()->set_sequence(10);
     delta.mutable_delta()->clear_changed();
-    delta.mutable_delta()->add_removed("u1");
+    *delta.mutable_delta()->add_removed() = removed_guest("u1", "event");
     say(1, delta);
     heartbeat(1, 10);
 
@@ -172,6 +174,56 @@ TEST_F(AgentStreamsTest, SequenceGapAsksForAFullReportOnce) {
     EXPECT_EQ(kinds(1).size(), 2U);
     EXPECT_TRUE(node("n1").guests.empty());
     EXPECT_EQ(streams.counters().gaps, 1U);
+}
+
+TEST_F(AgentStreamsTest, OddRemovalsAreRefusedInWords) {
+    constexpr auto last = std::numeric_limits<std::int64_t>::max();
+    const auto since = [](std::int64_t time) {
+        auto guest = removed_guest("u1", "event");
+        guest.set_since_unix_ms(time);
+        return guest;
+    };
+    const std::vector<std::pair<v1::RemovedGuest, std::string>> table{
+        {removed_guest("", "event"), "removed.uuid: expected a UUID, found nothing"},
+        {removed_guest(std::string(254, 'x'), "event"),
+         "removed.uuid: expected at most 253 bytes, found 254"},
+        {removed_guest("u1", ""), "removed.found_by: expected 'event' or 'resync', found \"\""},
+        {removed_guest("u1", "guess"),
+         "removed.found_by: expected 'event' or 'resync', found guess"},
+        {since(-1), "removed.since_unix_ms: expected 0 to 253402300799999 ms since 1970, found -1"},
+        {since(last), "removed.since_unix_ms: expected 0 to 253402300799999 ms since 1970, found " +
+                          std::to_string(last)}};
+    for (SessionId id = 1; const auto& [guest, expected] : table) {
+        open(id);
+        hello(id, "n1");
+        full(id, small_host(), 1, {wire_guest("u1", "vm", small_host())});
+        v1::AgentMessage delta;
+        delta.mutable_delta()->set_sequence(2);
+        *delta.mutable_delta()->add_removed() = guest;
+
+        say(id, delta);
+
+        ASSERT_TRUE(sink.ended.contains(id)) << expected;
+        EXPECT_EQ(sink.ended.at(id).code, Errc::invalid);
+        EXPECT_EQ(sink.ended.at(id).message, expected);
+        EXPECT_EQ(node("n1").guests.size(), 1U);
+        ++id;
+    }
+}
+
+TEST_F(AgentStreamsTest, TooManyRemovalsAreRefused) {
+    open(1);
+    hello(1, "n1");
+    full(1, small_host());
+    v1::AgentMessage delta;
+    delta.mutable_delta()->set_sequence(2);
+    for (int i = 0; i <= 4096; ++i) {
+        *delta.mutable_delta()->add_removed() = removed_guest(std::to_string(i), "event");
+    }
+
+    say(1, delta);
+
+    EXPECT_EQ(sink.ended.at(1).message, "removed: expected at most 4096 entries, found 4097");
 }
 
 TEST_F(AgentStreamsTest, HeartbeatsKeepANodeFresh) {

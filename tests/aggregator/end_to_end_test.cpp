@@ -203,7 +203,7 @@ TEST_F(EndToEndTest, WatcherSeesWhatIsThereAndWhatChanges) {
     EXPECT_EQ(next(), v1::FleetEvent::SYNCED);
     v1::AgentMessage delta;
     delta.mutable_delta()->set_sequence(2);
-    delta.mutable_delta()->add_removed("u1");
+    *delta.mutable_delta()->add_removed() = removed_guest("u1", "event");
     agent.send(delta);
     EXPECT_EQ(next(), v1::FleetEvent::GUEST_REMOVED);
 

@@ -53,7 +53,7 @@ TEST_F(EventStreamTest, WhatIsThereComesFirstThenSyncedThenChanges) {
     EXPECT_EQ(take(all), (std::vector<std::string>{"NODE_ADDED n1", "GUEST_ADDED n1/u1",
                                                    "NODE_ADDED n2", "SYNCED "}));
     change_guest("n1", "paused");
-    ASSERT_TRUE(fleet.registry().change_guests("n1", {}, {"u1"}));
+    ASSERT_TRUE(fleet.registry().change_guests("n1", {}, {{.uuid = "u1"}}));
     pass(36s);
 
     EXPECT_EQ(take(all), (std::vector<std::string>{"GUEST_CHANGED n1/u1", "GUEST_REMOVED n1/u1",

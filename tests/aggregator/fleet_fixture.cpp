@@ -64,6 +64,13 @@ virt_scout::v1::Guest wire_guest(const std::string& uuid, const std::string& nam
     return guest;
 }
 
+virt_scout::v1::RemovedGuest removed_guest(const std::string& uuid, const std::string& found_by) {
+    virt_scout::v1::RemovedGuest guest;
+    guest.set_uuid(uuid);
+    guest.set_found_by(found_by);
+    return guest;
+}
+
 void FleetFixture::add_node(const std::string& name, const migration::Profile& profile) {
     auto& registry = fleet.registry();
     const Introduction introduction{

@@ -27,6 +27,9 @@ inline constexpr const char* machine = "q35";
 [[nodiscard]] virt_scout::v1::Guest wire_guest(const std::string& uuid, const std::string& name,
                                                const migration::Profile& profile);
 
+[[nodiscard]] virt_scout::v1::RemovedGuest removed_guest(const std::string& uuid,
+                                                         const std::string& found_by);
+
 /// A fleet of the small map, filled without any transport.
 class FleetFixture : public ::testing::Test {
 protected:

@@ -87,6 +87,27 @@ TEST_F(PlacementTest, DescribedGuestHasNoSourceAndItsCallersName) {
     EXPECT_EQ(to(answer, "other").verdict, Verdict::cannot);
 }
 
+TEST_F(PlacementTest, WhatTiesAGuestIsJudgedWhereItIsToldAndNotedWhereNot) {
+    auto guest = migration::host_model_guest(small_host());
+    const auto ask = [this, &guest] {
+        v1::WhereRequest request;
+        *request.mutable_subject()->mutable_described() = wire::to_wire(guest);
+        return where(request).value();
+    };
+
+    guest.ties = migration::FeatureSet{"hostdev pci"};
+    const auto tied = ask();
+    guest.ties.reset();
+    const auto not_told = ask();
+
+    EXPECT_EQ(to(tied, "small").verdict, Verdict::unknown);
+    EXPECT_EQ(to(tied, "small").reasons.front().keys.front(), "hostdev pci");
+    EXPECT_TRUE(tied.notes.empty());
+    EXPECT_EQ(to(not_told, "small").verdict, Verdict::can);
+    ASSERT_EQ(not_told.notes.size(), 1U);
+    EXPECT_EQ(not_told.notes.front(), migration::not_judged(guest));
+}
+
 TEST_F(PlacementTest, OneTargetCanBeAskedFor) {
     auto request = of_guest("vm-1");
     request.set_target("small");

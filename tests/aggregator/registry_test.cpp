@@ -35,7 +35,8 @@ protected:
         registry.tick(now);
     }
 
-    Registry registry{RegistryOptions{}};
+    test::FakeClock clock;
+    Registry registry{RegistryOptions{}, clock};
     SteadyTime now{1000h};
     std::vector<std::string> told;
 };
@@ -102,6 +103,30 @@ TEST_F(RegistryTest, NameOfAStaleHostIsTakenOverFromNothing) {
     EXPECT_TRUE(registry.find("n1")->guests.empty());
     EXPECT_EQ(registry.guests(), 0U);
     EXPECT_EQ(take_told(), (std::vector<std::string>{"-guest n1/u1", "-node n1", "+node n1"}));
+}
+
+TEST_F(RegistryTest, RemovedGuestsAreDatedByWhatIsToldOrByNow) {
+    std::vector<std::pair<FoundBy, std::int64_t>> removals;
+    registry.observe([&](const Change& change) {
+        if (change.kind == ChangeKind::guest_removed) {
+            removals.emplace_back(change.guest->found_by, change.guest->since_unix_ms);
+        }
+    });
+    ASSERT_TRUE(introduce("n1", "machine-a"));
+    const auto guest = [&](const std::string& uuid) {
+        return guest_of(registry, uuid, uuid, small_host());
+    };
+    ASSERT_TRUE(registry.change_guests("n1", {guest("a"), guest("b"), guest("c")}, {}));
+
+    ASSERT_TRUE(registry.change_guests(
+        "n1", {}, {{.uuid = "a", .found_by = FoundBy::event, .since_unix_ms = 7}, {.uuid = "b"}}));
+    pass(36s);
+    ASSERT_TRUE(introduce("n1", "machine-b"));
+
+    const auto wall = clock.wall().time_since_epoch().count();
+    EXPECT_EQ(removals,
+              (std::vector<std::pair<FoundBy, std::int64_t>>{
+                  {FoundBy::event, 7}, {FoundBy::resync, wall}, {FoundBy::resync, wall}}));
 }
 
 TEST_F(RegistryTest, RestartedAgentKeepsWhatIsKnown) {
@@ -196,7 +221,8 @@ TEST_F(RegistryTest, OnlyDifferencesOfGuestsAreTold) {
     take_told();
 
     ASSERT_TRUE(registry.change_guests(
-        "n1", {guest("a", "running"), guest("b", "paused"), guest("d", "running")}, {"c", "x"}));
+        "n1", {guest("a", "running"), guest("b", "paused"), guest("d", "running")},
+        {{.uuid = "c"}, {.uuid = "x"}}));
 
     EXPECT_EQ(take_told(), (std::vector<std::string>{"-guest n1/c", "~guest n1/b", "+guest n1/d"}));
     EXPECT_EQ(registry.guests(), 3U);
@@ -215,7 +241,7 @@ TEST_F(RegistryTest, NumbersOfGuestsAndNodesAreBounded) {
     RegistryOptions options;
     options.guests_limit = 2;
     options.nodes_limit = 1;
-    Registry small{options};
+    Registry small{options, clock};
     ASSERT_TRUE(small.introduce({.node = "n1", .host_identity = "a", .agent_version = ""}, now));
     const auto guest = [&](const std::string& uuid) {
         return guest_of(small, uuid, uuid, small_host());
@@ -224,7 +250,7 @@ TEST_F(RegistryTest, NumbersOfGuestsAndNodesAreBounded) {
     EXPECT_TRUE(small.change_guests("n1", {guest("a"), guest("b"), guest("c")}, {}));
     EXPECT_EQ(small.find("n1")->guests.size(), 2U);
     EXPECT_EQ(small.guests(), 2U);
-    EXPECT_TRUE(small.change_guests("n1", {guest("c")}, {"a"}));
+    EXPECT_TRUE(small.change_guests("n1", {guest("c")}, {{.uuid = "a"}}));
     EXPECT_TRUE(small.find("n1")->guests.contains("c"));
     EXPECT_EQ(small.introduce({.node = "n2", .host_identity = "b", .agent_version = ""}, now)
                   .error()

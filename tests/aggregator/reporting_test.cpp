@@ -32,6 +32,7 @@ protected:
         fleet.registry().observe([this](const Change& change) {
             if (change.kind == ChangeKind::guest_removed) {
                 removed.insert(change.guest->uuid);
+                last_removed = *change.guest;
             }
             added += change.kind == ChangeKind::guest_added ? 1 : 0;
         });
@@ -75,6 +76,7 @@ protected:
         1};
     SessionId session = 0;
     std::set<std::string> removed;
+    Guest last_removed;
     int added = 0;
 };
 
@@ -106,6 +108,8 @@ TEST_F(ReportingTest, GuestsThatWentMeanwhileAreGoneAfterTheLastPart) {
 
     EXPECT_EQ(known(), 990U);
     EXPECT_EQ(removed.size(), 10U);
+    EXPECT_EQ(last_removed.found_by, FoundBy::resync);
+    EXPECT_EQ(last_removed.since_unix_ms, clock.wall().time_since_epoch().count());
     EXPECT_TRUE(removed.contains("10000"));
 }
 

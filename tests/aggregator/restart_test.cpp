@@ -60,7 +60,7 @@ protected:
         return found;
     }
     std::string valid_snapshot() const {
-        return encode_snapshot(Registry{RegistryOptions{}}, clock.wall(), clock.steady());
+        return encode_snapshot(Registry{RegistryOptions{}, clock}, clock.wall(), clock.steady());
     }
 
     test::TemporaryFolder folder;

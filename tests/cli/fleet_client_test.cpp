@@ -131,7 +131,9 @@ TEST_F(FleetClientTest, ANodeCarriesItsProfileAndGuests) {
     service.node.add_supported("sse");
     service.node.add_supported("avx");
     (*service.node.mutable_labels())["a/b"] = "true";
-    service.node.add_guests()->set_name("vm-7");
+    auto& guest = *service.node.add_guests();
+    guest.set_name("vm-7");
+    guest.set_found_by("event");
 
     const auto answer = fleet->node("n1");
 
@@ -305,6 +307,7 @@ TEST_F(FleetClientTest, WatchingPassesGuestsOnAndEndsWithAnError) {
         event.set_kind(kind);
         event.set_node("n1");
         event.mutable_guest()->set_name(name);
+        event.mutable_guest()->set_found_by("event");
     };
     add(v1::FleetEvent::NODE_ADDED, "");
     add(v1::FleetEvent::GUEST_ADDED, "a");

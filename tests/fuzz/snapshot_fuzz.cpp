@@ -10,6 +10,7 @@
 
 #include "aggregator/registry.h"
 #include "aggregator/snapshot_messages.h"
+#include "base/clock.h"
 #include "base/digest.h"
 
 namespace {
@@ -18,6 +19,7 @@ using scout::aggregator::Registry;
 using scout::aggregator::RegistryOptions;
 
 constexpr scout::WallTime wall{std::chrono::hours{24 * 365 * 56}};
+const scout::SystemClock clock;
 constexpr scout::SteadyTime now{std::chrono::hours{24 * 30}};
 
 void expect(bool promise) {
@@ -36,18 +38,18 @@ std::string with_checksum(std::string_view payload) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view text(reinterpret_cast<const char*>(data), size);
-    Registry untouched{RegistryOptions{}};
+    Registry untouched{RegistryOptions{}, clock};
     if (!scout::aggregator::restore_snapshot(text, wall, now, untouched)) {
         expect(untouched.nodes().empty());
     }
 
-    Registry first{RegistryOptions{}};
+    Registry first{RegistryOptions{}, clock};
     if (!scout::aggregator::restore_snapshot(with_checksum(text), wall, now, first)) {
         expect(first.nodes().empty());
         return 0;
     }
     first.tick(now + std::chrono::seconds{1});
-    Registry second{RegistryOptions{}};
+    Registry second{RegistryOptions{}, clock};
     const auto again = scout::aggregator::encode_snapshot(first, wall, now);
     expect(scout::aggregator::restore_snapshot(again, wall, now, second).has_value());
     expect(second.nodes().size() == first.nodes().size());

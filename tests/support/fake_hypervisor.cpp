@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
 
 namespace scout::test {
 
@@ -34,9 +35,12 @@ void FakeHypervisor::change(GuestState guest) {
     emit(std::move(event));
 }
 
-void FakeHypervisor::remove(const std::string& uuid) {
+void FakeHypervisor::remove(const std::string& uuid, hypervisor::FoundBy found_by, WallTime since) {
     std::erase_if(running, [&uuid](const auto& known) { return known.uuid == uuid; });
-    emit({.kind = hypervisor::EventKind::removed, .uuid = uuid});
+    emit({.kind = hypervisor::EventKind::removed,
+          .uuid = uuid,
+          .since = since,
+          .found_by = found_by});
 }
 
 void FakeHypervisor::set_connection(Connection connection) {

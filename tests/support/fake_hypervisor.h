@@ -36,7 +36,8 @@ public:
 
     /// Sets the guest and tells the subscribers.
     void change(hypervisor::GuestState guest);
-    void remove(const std::string& uuid);
+    void remove(const std::string& uuid, hypervisor::FoundBy found_by = hypervisor::FoundBy::event,
+                WallTime since = {});
     void set_connection(hypervisor::Connection connection);
     /// Lets stuck calls return.
     void release();
