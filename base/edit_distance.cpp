@@ -2,7 +2,6 @@
 #include "base/edit_distance.h"
 
 #include <algorithm>
-#include <vector>
 
 namespace scout {
 
@@ -22,6 +21,24 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
         }
     }
     return row[b.size()];
+}
+
+std::string nearest(std::string_view word, const std::vector<std::string>& known) {
+    constexpr std::size_t most_edits = 2;
+    constexpr std::size_t longest_word = 64;
+    std::string best;
+    std::size_t least = most_edits + 1;
+    if (word.size() > longest_word) {
+        return best;
+    }
+    for (const auto& name : known) {
+        const auto found = edit_distance(word, name);
+        if (found < least && found < name.size()) {
+            least = found;
+            best = name;
+        }
+    }
+    return best;
 }
 
 }  // namespace scout

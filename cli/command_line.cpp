@@ -13,9 +13,6 @@
 namespace scout::cli {
 namespace {
 
-constexpr std::size_t most_edits = 2;
-constexpr std::size_t longest_known = 64;  ///< no command or option is longer
-
 std::string in_quotes(std::string_view word) {
     return "'" + shown(word) + "'";
 }
@@ -144,22 +141,6 @@ std::string fault_text(const CLI::App& app, const CLI::ParseError& error) {
         return wrong_count(app, chosen.empty() ? app : *chosen.front(), error.what());
     }
     return shown(error.what());
-}
-
-std::string nearest(std::string_view word, const std::vector<std::string>& known) {
-    std::string best;
-    std::size_t least = most_edits + 1;
-    if (word.size() > longest_known) {
-        return best;
-    }
-    for (const auto& name : known) {
-        const auto found = edit_distance(word, name);
-        if (found < least && found < name.size()) {
-            least = found;
-            best = name;
-        }
-    }
-    return best;
 }
 
 }  // namespace scout::cli

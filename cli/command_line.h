@@ -27,7 +27,4 @@ namespace scout::cli {
 /// that it may be meant for.
 [[nodiscard]] std::string fault_text(const CLI::App& app, const CLI::ParseError& error);
 
-/// The known name that is at most two edits away from the word and nearest to it; none: empty.
-[[nodiscard]] std::string nearest(std::string_view word, const std::vector<std::string>& known);
-
 }  // namespace scout::cli

@@ -71,9 +71,10 @@ void add_unknown(const std::vector<std::string>& extras, const SettingList& sett
                  Faults& faults) {
     for (const auto& extra : extras) {
         if (extra.size() > 1 && extra.front() == '-') {
-            faults.push_back({"", "unknown flag " + log_value(extra) +
-                                      "; the nearest known one is --" +
-                                      nearest_key(flag_name(extra), settings)});
+            const auto near = nearest_key(flag_name(extra), settings);
+            faults.push_back(
+                {"", "unknown flag " + log_value(extra) +
+                         (near.empty() ? "" : "; the nearest known one is --" + near)});
         } else {
             faults.push_back({"", "unexpected argument " + log_value(extra)});
         }

@@ -61,9 +61,10 @@ public:
             return known.key == key.Scalar();
         });
         if (setting == list_.end()) {
-            faults_.push_back({"", where + ": unknown key '" + name +
-                                       "'; the nearest known key is '" +
-                                       nearest_key(key.Scalar(), list_) + "'"});
+            const auto near = nearest_key(key.Scalar(), list_);
+            faults_.push_back(
+                {"", where + ": unknown key '" + name + "'" +
+                         (near.empty() ? "" : "; the nearest known key is '" + near + "'")});
             return;
         }
         if (!seen_.insert(setting->key).second) {
@@ -109,12 +110,11 @@ Result<YAML::Node> load_mapping(std::string_view text, std::string_view file) {
 }  // namespace
 
 std::string nearest_key(std::string_view key, const SettingList& list) {
-    key = key.substr(0, 64);
-    const auto nearest =
-        std::min_element(list.begin(), list.end(), [key](const auto& a, const auto& b) {
-            return edit_distance(key, a.key) < edit_distance(key, b.key);
-        });
-    return nearest == list.end() ? std::string{} : nearest->key;
+    std::vector<std::string> known;
+    for (const auto& setting : list) {
+        known.push_back(setting.key);
+    }
+    return nearest(key, known);
 }
 
 Faults read_config_text(std::string_view text, std::string_view file_name, const SettingList& list,

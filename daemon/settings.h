@@ -71,11 +71,11 @@ void add_log_settings(SettingList& list, LogConfig& config);
 using Origins = std::map<std::string, std::string, std::less<>>;
 
 /// Reads a config text into the members and lists every fault with its line: not YAML, not one flat
-/// mapping, unknown key (with the nearest known one), key given twice, wrong value.
+/// mapping, unknown key (with the known one that it is near to), key given twice, wrong value.
 [[nodiscard]] Faults read_config_text(std::string_view text, std::string_view file_name,
                                       const SettingList& list, Origins& origins);
 
-/// The known key with the fewest edits to the given one; empty for an empty list.
+/// The known key that is near to the given one (base/edit_distance.h); empty: none is.
 [[nodiscard]] std::string nearest_key(std::string_view key, const SettingList& list);
 
 using scout::format_duration;

@@ -83,14 +83,5 @@ TEST(CommandLineTest, LongWordsAreShortened) {
     EXPECT_LT(refusal({"nodes", "--deadline", huge}).size(), 1000U);
 }
 
-TEST(CommandLineTest, NearMeansAtMostTwoEdits) {
-    const std::vector<std::string> known{"where", "why-not", "matrix"};
-    EXPECT_EQ(nearest("whree", known), "where");
-    EXPECT_EQ(nearest("whynot", known), "why-not");
-    EXPECT_EQ(nearest("matirx", known), "matrix");
-    EXPECT_EQ(nearest("nodes", known), "");
-    EXPECT_EQ(nearest("", known), "");
-}
-
 }  // namespace
 }  // namespace scout::cli

@@ -99,13 +99,14 @@ TEST_F(CommandLineTest, EndsCheckConfigWithZeroForAGoodFileAndTwoForABadOne) {
 TEST_F(CommandLineTest, ListsFaultsOfFileFlagsAndWholeTogether) {
     folder.write("default.yaml", "node-name: \"\"\nwrong: 1\ncount: 10\n");
 
-    EXPECT_EQ(run({"--cout", "4", "--plaintext", "stray"}), exit_bad_config);
+    EXPECT_EQ(run({"--cout", "4", "--frobnicate", "--plaintext", "stray"}), exit_bad_config);
     EXPECT_TRUE(plain);
 
     EXPECT_THAT(err.str(), HasSubstr("default.yaml:1: node-name: is needed"));
     EXPECT_THAT(err.str(), HasSubstr("default.yaml:2: unknown key 'wrong'"));
     EXPECT_THAT(err.str(), HasSubstr("default.yaml:3: count: 10 needs TLS"));
     EXPECT_THAT(err.str(), HasSubstr("unknown flag --cout; the nearest known one is --count"));
+    EXPECT_THAT(err.str(), HasSubstr("unknown flag --frobnicate\n"));
     EXPECT_THAT(err.str(), HasSubstr("stray"));
 }
 

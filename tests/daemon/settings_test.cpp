@@ -69,6 +69,8 @@ TEST_F(SettingsTest, ListsEveryFaultWithItsLineAtOnce) {
     ASSERT_THAT(faults, SizeIs(7));
     EXPECT_EQ(faults[0].text,
               "agent.yaml:1: unknown key 'node-nam'; the nearest known key is 'node-name'");
+    EXPECT_EQ(read("frobnicate: a\n").front().text, "agent.yaml:1: unknown key 'frobnicate'")
+        << "nothing is near";
     EXPECT_EQ(faults[1].text,
               "agent.yaml:2: plaintext: expected true or false, found \"yes please\"");
     EXPECT_THAT(faults[2].text, HasSubstr("agent.yaml:3: probe-interval: expected a duration"));
