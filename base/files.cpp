@@ -135,15 +135,19 @@ Status write_file_atomically(const std::filesystem::path& path, std::string_view
     return {};
 }
 
-Result<std::vector<std::filesystem::path>> list_files(const std::filesystem::path& folder) {
+Result<std::vector<std::filesystem::path>> list_folder(
+    const std::filesystem::path& folder,
+    bool (*keep)(const std::filesystem::directory_entry& entry)) {
     std::error_code error;
-    std::vector<std::filesystem::path> files;
+    std::vector<std::filesystem::path> paths;
     auto entry = std::filesystem::directory_iterator(folder, error);
     while (!error && entry != std::filesystem::directory_iterator{}) {
-        std::error_code ignored;
-        const auto name = entry->path().filename().string();
-        if (entry->is_regular_file(ignored) && !name.starts_with('.')) {
-            files.push_back(entry->path());
+        if (!entry->path().filename().string().starts_with('.') && keep(*entry)) {
+            paths.push_back(entry->path());
+        }
+        if (paths.size() > folder_limit) {
+            return fail(Errc::invalid, folder.string() + ": expected at most " +
+                                           std::to_string(folder_limit) + " files, found more");
         }
         entry.increment(error);
     }
@@ -151,8 +155,15 @@ Result<std::vector<std::filesystem::path>> list_files(const std::filesystem::pat
         return fail(error == std::errc::no_such_file_or_directory ? Errc::not_found : Errc::invalid,
                     folder.string() + ": expected a folder: " + error.message());
     }
-    std::sort(files.begin(), files.end());
-    return files;
+    std::sort(paths.begin(), paths.end());
+    return paths;
+}
+
+Result<std::vector<std::filesystem::path>> list_files(const std::filesystem::path& folder) {
+    return list_folder(folder, [](const std::filesystem::directory_entry& entry) {
+        std::error_code ignored;
+        return entry.is_regular_file(ignored);
+    });
 }
 
 }  // namespace scout

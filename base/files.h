@@ -27,7 +27,16 @@ inline constexpr std::size_t document_limit = std::size_t{4} << 20U;
 [[nodiscard]] Status write_file_atomically(const std::filesystem::path& path,
                                            std::string_view text);
 
-/// Regular files directly in the folder, sorted by name; hidden files are left out.
+/// Most entries that are taken of one folder.
+inline constexpr std::size_t folder_limit = 10'000;
+
+/// Entries directly in the folder that are to be kept, sorted by path; hidden ones are left out.
+/// Blocking. Errors: not_found; invalid (no folder, over the limit).
+[[nodiscard]] Result<std::vector<std::filesystem::path>> list_folder(
+    const std::filesystem::path& folder,
+    bool (*keep)(const std::filesystem::directory_entry& entry));
+
+/// The same of regular files.
 [[nodiscard]] Result<std::vector<std::filesystem::path>> list_files(
     const std::filesystem::path& folder);
 

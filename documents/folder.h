@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <filesystem>
 #include <vector>
 
@@ -9,16 +8,13 @@
 
 namespace scout::documents {
 
-/// Most documents that one folder may hold.
-inline constexpr std::size_t folder_limit = 10'000;
-
 /// True for KubeVirt's labeller folder (dossier §5.1): it is one document.
 [[nodiscard]] bool is_labeller_folder(const std::filesystem::path& path);
 
 /// The documents of a folder: every regular file and every labeller folder directly in it, sorted
 /// by path; hidden ones are left out. Whatever its name a file may be a document; one that is none
 /// shows when it is read, and is told then. Blocking. Errors: not_found, invalid (no folder, over
-/// the limit).
+/// folder_limit of base/files.h).
 [[nodiscard]] Result<std::vector<std::filesystem::path>> list_documents(
     const std::filesystem::path& folder);
 
