@@ -8,7 +8,9 @@
 
 namespace scout::migration {
 
-/// A set of small numbers that grows as needed; what lies beyond its end is not in the set.
+/// A set of small numbers that grows as needed; what lies beyond its end is not in the set. Takes a
+/// bit for each number up to the largest: the caller bounds them, as Interner does. Nothing here
+/// fails but for want of memory; one thread at a time.
 class Bits {
 public:
     void set(std::size_t index) {

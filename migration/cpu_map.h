@@ -19,7 +19,8 @@ struct MapModel {
 
 /// libvirt's table of named CPU models for x86. Source of the rules: libvirt's cpu_map XML;
 /// features marked `removed='yes'` are not part of the model any more, `vmx-*` never count from
-/// here (design §5). Immutable once made; any thread.
+/// here (design §5). Immutable once made; any thread; nothing here fails. Sizes are bounded where
+/// the files are read (documents/cpu_map_files.h).
 class CpuMap {
 public:
     CpuMap() = default;

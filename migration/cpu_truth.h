@@ -20,7 +20,9 @@
 /// the model must be the target's own or usable there. A running guest with invtsc stays where it
 /// is unless its TSC is pinned (qemuMigrationSrcIsAllowed). It may not have more vCPUs than libvirt
 /// allows there with its machine type (qemuValidateDomainVCpuTopology). What else ties it to its
-/// host is not judged, and so no answer about such a guest is "can". Pure; any thread.
+/// host is not judged, and so no answer about such a guest is "can". Frequencies are in
+/// Hz, widths of addresses in bits. Pure; any thread; nothing here fails: what is not known is said
+/// to be.
 namespace scout::migration {
 
 /// How a set of features was found.
@@ -115,7 +117,8 @@ struct TruthTarget {
 [[nodiscard]] TruthAnswer compare_truth(const GuestCpu& guest, Target target, const CpuMap* map);
 
 /// KubeVirt's tolerance (case 14; TSCTolerancePPM = 250, dossier §14): a host that cannot scale
-/// takes frequencies within 250 ppm of its own, one that can takes lower ones too.
+/// takes frequencies within 250 ppm of its own, one that can takes lower ones too. Both in Hz,
+/// below 2⁵⁴.
 [[nodiscard]] bool tsc_acceptable(std::uint64_t guest_hz, std::uint64_t host_hz, bool scalable);
 
 }  // namespace scout::migration

@@ -5,9 +5,11 @@
 #include <string_view>
 #include <vector>
 
+/// Sets of names. Pure; any thread; nothing here fails. Linear in both sizes.
 namespace scout::migration {
 
-/// Sorted, without repeats. CPU feature names as libvirt writes them ("sse4.1", "vmx-ept").
+/// Sorted, without repeats; whoever fills one by hand keeps it so. CPU feature names as libvirt
+/// writes them ("sse4.1", "vmx-ept").
 using FeatureSet = std::vector<std::string>;
 
 /// Sorts and removes repeats.

@@ -8,9 +8,10 @@
 #include "migration/feature_set.h"
 #include "migration/profile.h"
 
+/// The guest's side of every comparison. Pure; any thread; nothing here fails.
 namespace scout::migration {
 
-/// How the guest's CPU was asked for.
+/// How the guest's CPU was asked for. Source: formatdomain of libvirt, `<cpu mode>`.
 enum class CpuMode : std::uint8_t {
     custom,            ///< a named model; also what libvirt makes of host-model in live XML
     host_model,        ///< not yet resolved: a guest that would be started on some node

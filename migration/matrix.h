@@ -26,7 +26,8 @@ using LabelView = std::pair<std::string_view, std::string_view>;
 /// and class × class is word operations; counts come from class sizes (design §5). Adding or
 /// removing a node touches one class: O(classes), never O(nodes). A full recomputation equals the
 /// incremental result after any sequence. One thread. A NodeId that
-/// is not of a node in the matrix throws std::logic_error: the caller is broken.
+/// is not of a node in the matrix throws std::logic_error: the caller is broken. Nothing else
+/// fails.
 class Matrix {
 public:
     struct Options {
@@ -74,8 +75,8 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-/// The proposal's level: floor(100 × destinations / (counted − 1)), itself excluded; 0 for a lone
-/// counted node (docs/decisions/0003-level.md).
+/// The proposal's level, 0 to 100: floor(100 × destinations / (counted − 1)), itself excluded; 0
+/// for a lone counted node (design §5; docs/decisions/0003-level.md). Pure; never fails.
 [[nodiscard]] unsigned migratability_level(std::uint32_t destinations,
                                            std::uint32_t counted) noexcept;
 

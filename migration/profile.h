@@ -9,6 +9,9 @@
 
 #include "migration/feature_set.h"
 
+/// What documents tell of a host, as plain values; names are libvirt's, of 1 to 253 bytes where
+/// documents/ read them. Source: formatdomaincaps and formatcaps of libvirt. Pure; any thread;
+/// nothing here fails.
 namespace scout::migration {
 
 /// The `usable` attribute of a named model in domain capabilities.
@@ -24,7 +27,7 @@ struct NamedModel {
     friend bool operator==(const NamedModel&, const NamedModel&) = default;
 };
 
-/// `<maxphysaddr>`: width of physical addresses in bits.
+/// `<maxphysaddr>`: width of physical addresses in bits, 1 to 64.
 struct MaxPhysAddr {
     std::string mode;               ///< "passthrough" or "emulate"
     std::optional<unsigned> bits;   ///< fixed width, for "emulate"
@@ -77,7 +80,7 @@ struct Profile {
 struct HostFacts {
     std::optional<std::uint64_t> tsc_hz;  ///< Hz, from `<counter name='tsc'>` of capabilities
     bool tsc_scalable = false;
-    std::uint32_t numa_cells = 0;
+    std::uint32_t numa_cells = 0;    ///< of the host's topology; 0: not told
     std::string microcode;           ///< revision, as /proc/cpuinfo prints it
     std::string kernel;              ///< release
     std::string bios;                ///< version and date

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+/// What every answer is made of. Pure; any thread; nothing here fails.
 namespace scout::migration {
 
 /// Three values, never two: what cannot be compared is neither yes nor no (design §5).
