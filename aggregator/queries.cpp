@@ -261,8 +261,10 @@ Result<v1::UpgradeImpactResponse> FleetQueries::upgrade_impact(
                     "no earlier profile of node " + log_value(node.name) +
                         " is known: its profile has not changed since it was first seen");
     }
-    return wire::to_wire(
-        migration::upgrade_impact(node.before->profile, node.profile->profile, matrix_.map()));
+    const migration::HostFacts not_kept;
+    return wire::to_wire(migration::upgrade_impact(
+        {.profile = node.before->profile, .facts = not_kept},
+        {.profile = node.profile->profile, .facts = node.host.facts}, matrix_.map()));
 }
 
 Result<const Node*> FleetQueries::find(std::string_view name) const {

@@ -49,6 +49,8 @@ struct LabelsAnswer {
     migration::Labels labels;
     std::vector<std::string> left_out;  ///< keys that these documents cannot tell; sorted; with a
                                         ///< `/` at the end: all that begin so
+    std::string map;                    ///< cpu_map that the supported features needed; empty: none
+    bool assumed = false;  ///< a bare `<cpu>`: models and support are assumed (design §5)
 };
 
 /// `matrix`: nodes, and one character for each pair of their classes (migration/matrix_cell.h).

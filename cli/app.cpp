@@ -125,8 +125,9 @@ void add_host_commands(CLI::App& app, Request& request) {
          "  scoutctl upgrade-impact n1\n"
          "  scoutctl upgrade-impact --before old.xml --after new.xml\n"});
     impact.add_option("NODE", request.subject, "node whose profile changed");
-    impact.add_option("--before", request.before, "document before")->type_name("FILE");
-    impact.add_option("--after", request.after, "document after")->type_name("FILE");
+    impact.add_option("--before", request.before, "document before; - is standard input")
+        ->type_name("FILE|DIR|-");
+    impact.add_option("--after", request.after, "document after")->type_name("FILE|DIR|-");
 }
 
 void add_document_commands(CLI::App& app, Request& request) {
@@ -138,30 +139,32 @@ void add_document_commands(CLI::App& app, Request& request) {
     compare
         .add_option("A", request.subject,
                     "document of the guest's side: domain capabilities, a host-model <cpu>, "
-                    "a labeller folder, or a live domain XML")
-        ->type_name("FILE|DIR");
+                    "a labeller folder, or a live domain XML; - is standard input")
+        ->type_name("FILE|DIR|-");
     compare
         .add_option("B", request.target,
                     "document of the target, the same kinds but no live domain")
-        ->type_name("FILE|DIR");
+        ->type_name("FILE|DIR|-");
     compare.add_option("--all", request.all, "every pair of the documents in this folder")
         ->type_name("DIR");
     auto& profile =
         add_command(app, request,
                     {"profile", "show what a host can run, from its documents", run_profile,
-                     "  virsh domcapabilities > host.xml && scoutctl profile host.xml\n"
+                     "  virsh domcapabilities | scoutctl profile -\n"
                      "  scoutctl profile /var/lib/kubevirt-node-labeller -o json\n"});
-    profile.add_option("DOCUMENT", request.subject, "document or labeller folder")
+    profile
+        .add_option("DOCUMENT", request.subject, "document or labeller folder; - is standard input")
         ->required()
-        ->type_name("FILE|DIR");
+        ->type_name("FILE|DIR|-");
     auto& labels = add_command(
         app, request,
         {"labels", "show the node labels that KubeVirt would write for a host", run_labels,
          "  scoutctl labels host.xml\n"
          "  scoutctl labels host.xml --obsolete-cpu-models Conroe,Penryn\n"});
-    labels.add_option("DOCUMENT", request.subject, "document or labeller folder")
+    labels
+        .add_option("DOCUMENT", request.subject, "document or labeller folder; - is standard input")
         ->required()
-        ->type_name("FILE|DIR");
+        ->type_name("FILE|DIR|-");
     labels
         .add_option("--obsolete-cpu-models", request.obsolete_models,
                     "keys of the KubeVirt CR's obsoleteCPUModels, with commas (default: KubeVirt's "

@@ -9,6 +9,7 @@
 #include "cli/progress.h"
 #include "cli/request.h"
 #include "cli/session.h"
+#include "migration/cpu_truth.h"
 #include "migration/labels.h"
 
 /// Commands that only ever read documents.
@@ -62,13 +63,17 @@ int write_pairs(Session& session, const AllSides& all, const migration::CpuMap* 
     PairStream stream(session.format(), session.style());
     int code = session.show_text(stream.head(all.states));
     const Progress progress("comparing documents", session.progress_beside_output());
-    for (const auto& source : all.sides) {
+    std::vector<ReadySide> ready;
+    ready.reserve(all.sides.size());
+    for (const auto& any : all.sides) {
+        ready.push_back(make_ready(any, map));
+    }
+    for (const auto& source : ready) {
         std::string lines;
-        for (const auto& any : all.sides) {
-            const auto* target = std::get_if<HostSide>(&any);
-            if (target != nullptr && &source != &any) {
-                lines += stream.pair(compare_by_truth(side_of(source), *target, map));
-            }
+        for (const auto& target : ready) {
+            const auto answer =
+                &source == &target ? std::nullopt : compare_by_truth(source, target);
+            lines += answer ? stream.pair(*answer) : std::string{};
         }
         if (code == exit_code::can) {
             code = session.show_text(lines);
@@ -102,6 +107,9 @@ int run_compare(Session& session, const Request& request) {
     if (pair == all || (all && !request.subject.empty())) {
         return session.fail_with(
             {Errc::invalid, "compare: expected two documents, or --all with a folder"});
+    }
+    if (const auto once = check_one_input(request.subject, request.target); !once) {
+        return session.fail_with(once.error());
     }
     const auto map = session.map();
     if (!map) {
@@ -139,7 +147,9 @@ int run_labels(Session& session, const Request& request) {
     return session.show(
         LabelsAnswer{.document = request.subject,
                      .labels = migration::labeller_labels(profile, facts, *map, options),
-                     .left_out = migration::labels_not_derivable(profile, facts, *map)});
+                     .left_out = migration::labels_not_derivable(profile, facts, *map),
+                     .map = migration::supported_features(profile, *map).map,
+                     .assumed = profile.origin == migration::ProfileOrigin::bare_cpu});
 }
 
 }  // namespace scout::cli

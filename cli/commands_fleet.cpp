@@ -66,6 +66,9 @@ int baseline_of_documents(Session& session, const std::vector<std::string>& path
 }
 
 int impact_of_documents(Session& session, const Request& request) {
+    if (const auto once = check_one_input(request.before, request.after); !once) {
+        return session.fail_with(once.error());
+    }
     const auto map = session.map();
     if (!map) {
         return session.fail_with(map.error());
@@ -78,8 +81,11 @@ int impact_of_documents(Session& session, const Request& request) {
     if (!after) {
         return session.fail_with(after.error());
     }
-    return session.show(migration::upgrade_impact(before->host.documents.profile,
-                                                  after->host.documents.profile, *map));
+    const auto facts_of = [](const HostSide& side) {
+        const auto& [profile, facts] = side.host.documents;
+        return migration::Target{.profile = profile, .facts = facts};
+    };
+    return session.show(migration::upgrade_impact(facts_of(*before), facts_of(*after), *map));
 }
 
 int watch_guests(Session& session, const std::string& node) {

@@ -90,9 +90,9 @@ int why_not_document(Session& session, const Request& request, const std::string
     if (!target) {
         return session.fail_with(target.error());
     }
-    migration::Placement placement{.subject = request.subject,
-                                   .source = guest->host_model ? guest->path : std::string{},
-                                   .nodes = {}};
+    migration::Placement placement;
+    placement.subject = request.subject;
+    placement.source = guest->host_model ? guest->path : std::string{};
     placement.nodes.push_back(
         {.node = request.target, .comparison = compare_sides(*guest, *target, *map).comparison});
     return show_placement(session, placement, true);

@@ -45,6 +45,19 @@ json::array json_list(const std::vector<std::string>& names) {
     return list;
 }
 
+json::value json_list_or_null(const std::optional<std::vector<std::string>>& names) {
+    return names ? json::value(json_list(*names)) : json::value(nullptr);
+}
+
+json::array json_sentences(const std::vector<std::string>& sentences) {
+    json::array list;
+    list.reserve(sentences.size());
+    for (const auto& sentence : sentences) {
+        list.push_back(json_text(shortened(sentence)));
+    }
+    return list;
+}
+
 json::object json_labels(const migration::Labels& labels) {
     json::object object;
     object.reserve(labels.size());
@@ -85,6 +98,8 @@ json::object json_guest_cpu(const migration::GuestCpu& cpu) {
     object["disable"] = json_list(cpu.disable);
     object["machine"] = json_text_or_null(cpu.machine);
     object["tscHz"] = cpu.tsc_hz ? json::value(*cpu.tsc_hz) : json::value(nullptr);
+    object["vcpus"] = cpu.vcpus == 0 ? json::value(nullptr) : json::value(cpu.vcpus);
+    object["ties"] = json_list_or_null(cpu.ties);
     return object;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,10 @@ namespace scout::cli {
 [[nodiscard]] boost::json::value json_text_or_null(std::string_view text);
 
 [[nodiscard]] boost::json::array json_list(const std::vector<std::string>& names);
+[[nodiscard]] boost::json::value json_list_or_null(
+    const std::optional<std::vector<std::string>>& names);
+/// The same of sentences, which are cut like all text for people.
+[[nodiscard]] boost::json::array json_sentences(const std::vector<std::string>& sentences);
 [[nodiscard]] boost::json::object json_labels(const migration::Labels& labels);
 [[nodiscard]] boost::json::array json_reasons(const std::vector<migration::Reason>& reasons);
 

@@ -3,9 +3,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <system_error>
 #include <utility>
 
+#include <unistd.h>
+
+#include "base/files.h"
 #include "documents/folder.h"
 #include "migration/cpu_truth.h"
 
@@ -35,7 +39,63 @@ Side guest_side(const std::string& path, documents::LiveDomain domain) {
             .host_model = false};
 }
 
+Result<documents::Document> read_input() {
+    constexpr const char* name = "standard input";
+    auto text = read_descriptor(STDIN_FILENO, document_limit);
+    if (!text) {
+        return fail(std::move(text.error()).within(name));
+    }
+    auto document = documents::parse_document(*text);
+    if (!document) {
+        return fail(std::move(document.error()).within(name));
+    }
+    return document;
+}
+
+AnySide any_side(const std::string& path, documents::Document document,
+                 const migration::CpuMap* map) {
+    if (auto* domain = std::get_if<documents::LiveDomain>(&document)) {
+        return guest_side(path, std::move(*domain));
+    }
+    documents::NodeDocuments node{.profile = std::move(std::get<migration::Profile>(document)),
+                                  .facts = {}};
+    return host_side(path, std::move(node), map);
+}
+
+/// One way to write each path; links stay what they are.
+fs::path plain(const std::string& path) {
+    std::error_code ignored;
+    auto whole = fs::absolute(path, ignored).lexically_normal();
+    return whole.has_filename() ? whole : whole.parent_path();
+}
+
+/// The same documents without repeats, the first of each stays.
+std::vector<std::string> each_once(std::vector<std::string> documents) {
+    std::set<fs::path> seen;
+    std::erase_if(documents,
+                  [&seen](const auto& path) { return !seen.insert(plain(path)).second; });
+    return documents;
+}
+
+/// The truth first, whichever layer decides.
+PairAnswer by_truth(PairAnswer answer) {
+    auto& reasons = answer.comparison.reasons;
+    std::stable_partition(reasons.begin(), reasons.end(), [](const migration::Reason& reason) {
+        return reason.layer == migration::Layer::truth;
+    });
+    return answer;
+}
+
 }  // namespace
+
+Status check_one_input(const std::string& first, const std::string& second) {
+    if (first == standard_input && second == standard_input) {
+        return fail(Errc::invalid,
+                    "expected - for one document at most, found it for both: standard input can be "
+                    "read once");
+    }
+    return {};
+}
 
 bool exists(const std::string& path) {
     std::error_code ignored;
@@ -49,7 +109,7 @@ const Side& side_of(const AnySide& any) noexcept {
 
 Result<AnySide> load_any(const std::string& path, const migration::CpuMap* map) {
     std::error_code ignored;
-    if (fs::is_directory(path, ignored)) {
+    if (path != standard_input && fs::is_directory(path, ignored)) {
         if (!documents::is_labeller_folder(path)) {
             return fail(Errc::invalid, path +
                                            ": expected a document or KubeVirt's labeller folder, "
@@ -62,16 +122,11 @@ Result<AnySide> load_any(const std::string& path, const migration::CpuMap* map) 
         }
         return host_side(path, std::move(*node), map);
     }
-    auto document = documents::read_document(path);
+    auto document = path == standard_input ? read_input() : documents::read_document(path);
     if (!document) {
         return fail(std::move(document.error()));
     }
-    if (auto* domain = std::get_if<documents::LiveDomain>(&*document)) {
-        return guest_side(path, std::move(*domain));
-    }
-    documents::NodeDocuments node{.profile = std::move(std::get<migration::Profile>(*document)),
-                                  .facts = {}};
-    return host_side(path, std::move(node), map);
+    return any_side(path, std::move(*document), map);
 }
 
 Result<Side> load_side(const std::string& path, const migration::CpuMap* map) {
@@ -120,6 +175,7 @@ Result<std::vector<std::string>> expand_documents(const std::vector<std::string>
         }
         std::move(listed->begin(), listed->end(), std::back_inserter(documents));
     }
+    documents = each_once(std::move(documents));
     if (documents.size() > most_documents) {
         return fail(Errc::invalid, "expected at most " + std::to_string(most_documents) +
                                        " documents, found " + std::to_string(documents.size()));
@@ -149,21 +205,39 @@ PairAnswer compare_sides(const Side& guest, const HostSide& target, const migrat
 
 PairAnswer compare_by_truth(const Side& guest, const HostSide& target,
                             const migration::CpuMap* map) {
-    auto answer = compare_sides(guest, target, map);
-    auto& reasons = answer.comparison.reasons;
-    std::stable_partition(reasons.begin(), reasons.end(), [](const migration::Reason& reason) {
-        return reason.layer == migration::Layer::truth;
-    });
-    return answer;
+    return by_truth(compare_sides(guest, target, map));
+}
+
+ReadySide make_ready(const AnySide& any, const migration::CpuMap* map) {
+    const auto& side = side_of(any);
+    ReadySide ready{
+        .side = side, .guest = migration::prepare(side.guest, side.stock, map), .target = {}};
+    if (const auto* host = std::get_if<HostSide>(&any)) {
+        ready.target.emplace(migration::prepare(host->host.view(), map));
+    }
+    return ready;
+}
+
+std::optional<PairAnswer> compare_by_truth(const ReadySide& guest, const ReadySide& target) {
+    if (!target.target) {
+        return std::nullopt;
+    }
+    return by_truth({.source = guest.side.path,
+                     .target = target.side.path,
+                     .comparison = migration::compare(guest.guest, *target.target)});
 }
 
 migration::Placement place(const std::string& subject, const Side& guest, const Hosts& hosts,
                            const migration::CpuMap* map) {
-    migration::Placement placement{
-        .subject = subject, .source = guest.host_model ? guest.path : std::string{}, .nodes = {}};
+    migration::Placement placement;
+    placement.subject = subject;
+    placement.source = guest.host_model ? guest.path : std::string{};
     for (const auto& target : hosts.usable) {
         std::error_code ignored;
-        if (!fs::equivalent(guest.path, target.side.path, ignored)) {
+        if (fs::equivalent(guest.path, target.side.path, ignored)) {
+            placement.notes.push_back(target.side.path +
+                                      " was left out: it is the document of the subject itself");
+        } else {
             placement.nodes.push_back({.node = target.side.path,
                                        .comparison = compare_sides(guest, target, map).comparison});
         }

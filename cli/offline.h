@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -47,11 +48,17 @@ using AnySide = std::variant<Side, HostSide>;
 
 [[nodiscard]] const Side& side_of(const AnySide& any) noexcept;
 
+/// The name of a document that is read from standard input, where a command takes one.
+inline constexpr const char* standard_input = "-";
+
+/// Errc::invalid if both are the standard input: it can be read once.
+[[nodiscard]] Status check_one_input(const std::string& first, const std::string& second);
+
 /// True for a path at which something is, whatever it is.
 [[nodiscard]] bool exists(const std::string& path);
 
-/// Domain capabilities, a bare `<cpu>`, a live domain XML or a labeller folder. Errors as of
-/// documents::read_document().
+/// Domain capabilities, a bare `<cpu>`, a live domain XML or a labeller folder; `-` is one document
+/// from standard input, under the limits of a file. Errors as of documents::read_document().
 [[nodiscard]] Result<AnySide> load_any(const std::string& path, const migration::CpuMap* map);
 
 /// The same as a guest, whatever it is.
@@ -61,7 +68,8 @@ using AnySide = std::variant<Side, HostSide>;
 [[nodiscard]] Result<HostSide> load_host(const std::string& path, const migration::CpuMap* map);
 
 /// Files stay, a labeller folder stays one document, any other folder becomes its files and
-/// labeller folders (no hidden ones, sorted). Errors: no such path, or too many documents.
+/// labeller folders (no hidden ones, sorted). What is named twice, however the path is written, is
+/// one document. Errors: no such path, or too many documents.
 [[nodiscard]] Result<std::vector<std::string>> expand_documents(
     const std::vector<std::string>& paths);
 
@@ -81,8 +89,20 @@ struct Hosts {
 [[nodiscard]] PairAnswer compare_by_truth(const Side& guest, const HostSide& target,
                                           const migration::CpuMap* map);
 
-/// `subject` is how the caller calls the guest. The guest's own document is left out of the nodes;
-/// documents that cannot be used are unknown with the reason.
+/// One of many documents, with what all of its pairs share found once. Refers to the document.
+struct ReadySide {
+    const Side& side;
+    migration::PreparedGuest guest;
+    std::optional<migration::PreparedNode> target;  ///< none: a live domain
+};
+[[nodiscard]] ReadySide make_ready(const AnySide& any, const migration::CpuMap* map);
+
+/// compare_by_truth() of two such; nothing where the second is no target.
+[[nodiscard]] std::optional<PairAnswer> compare_by_truth(const ReadySide& guest,
+                                                         const ReadySide& target);
+
+/// `subject` is how the caller calls the guest. The guest's own document is left out of the nodes,
+/// and a note says so; documents that cannot be used are unknown with the reason.
 [[nodiscard]] migration::Placement place(const std::string& subject, const Side& guest,
                                          const Hosts& hosts, const migration::CpuMap* map);
 

@@ -142,6 +142,8 @@ json::value to_json(const LabelsAnswer& answer) {
     object["document"] = json_text(answer.document);
     object["labels"] = json_labels(answer.labels);
     object["leftOut"] = json_list(answer.left_out);
+    object["map"] = json_text_or_null(answer.map);
+    object["assumed"] = answer.assumed;
     return object;
 }
 
@@ -189,6 +191,7 @@ json::value to_json(const migration::Placement& answer) {
     }
     object["nodes"] = std::move(nodes);
     object["summary"] = json_text(summary(answer));
+    object["notes"] = json_sentences(answer.notes);
     return object;
 }
 
@@ -248,6 +251,9 @@ json::value to_json(const migration::UpgradeImpact& answer) {
     object["comparable"] = answer.comparable;
     object["missingAfter"] = json_list(answer.missing_after);
     object["missingBefore"] = json_list(answer.missing_before);
+    object["machinesMissingAfter"] = json_list_or_null(answer.machines_missing_after);
+    object["machinesMissingBefore"] = json_list_or_null(answer.machines_missing_before);
+    object["notes"] = json_sentences(answer.notes);
     object["advice"] = json_text(shortened(answer.advice));
     object["map"] = json_text_or_null(answer.map);
     object["assumed"] = answer.assumed;

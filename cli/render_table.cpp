@@ -88,6 +88,14 @@ std::string grounds_lines(const migration::Placement& answer, const TableStyle& 
                             : field("Assumed", listed(assumed, style) + ": " + assumption, style));
 }
 
+std::string note_lines(const std::vector<std::string>& notes, const TableStyle& style) {
+    std::string out;
+    for (const auto& note : notes) {
+        out += field("Note", note, style);
+    }
+    return out;
+}
+
 std::string gap_line(const migration::Comparison& comparison, const TableStyle& style) {
     if (!comparison.gap()) {
         return {};
@@ -188,6 +196,9 @@ std::string to_table(const LabelsAnswer& answer, const TableStyle& style) {
         const auto line = "# not told by these documents: " + migration::join(answer.left_out);
         out += paint(shown(line), Tone::faint, style.colour) + "\n";
     }
+    if (answer.assumed) {
+        out += paint(std::string("# assumed: ") + assumption, Tone::faint, style.colour) + "\n";
+    }
     return out;
 }
 
@@ -215,7 +226,7 @@ std::string to_table(const migration::Placement& answer, const TableStyle& style
         out += field("Source", answer.source, style);
     }
     return out + table.text(style.colour) + "\n" + shown(summary(answer)) + "\n" +
-           grounds_lines(answer, style);
+           note_lines(answer.notes, style) + grounds_lines(answer, style);
 }
 
 std::string explain(const migration::Placement& answer, const TableStyle& style) {
@@ -229,7 +240,7 @@ std::string explain(const migration::Placement& answer, const TableStyle& style)
             gate_and_truth(comparison, style) + reason_lines(comparison.reasons, style) +
             gap_line(comparison, style) + grounds_lines(comparison.map, comparison.assumed, style);
     }
-    return out;
+    return out + note_lines(answer.notes, style);
 }
 
 std::string to_table(const migration::Baseline& answer, const TableStyle& style) {
@@ -254,6 +265,9 @@ std::string to_table(const migration::UpgradeImpact& answer, const TableStyle& s
     const auto missing = [&answer](const migration::FeatureSet& features) {
         return answer.comparable ? migration::join(features) : std::string("not known");
     };
+    const auto machines = [&style](const std::optional<migration::FeatureSet>& names) {
+        return names ? listed(*names, style) : std::string("not known");
+    };
     const auto named = [](const std::string& model) { return model.empty() ? "none" : model; };
     const auto model = answer.model_changed()
                            ? named(answer.model_before) + " → " + named(answer.model_after)
@@ -265,7 +279,10 @@ std::string to_table(const migration::UpgradeImpact& answer, const TableStyle& s
                  style) +
            field("Missing after", missing(answer.missing_after), style) +
            field("Missing before", missing(answer.missing_before), style) +
-           field("Advice", answer.advice, style) + grounds_lines(answer.map, answer.assumed, style);
+           field("Machines gone", machines(answer.machines_missing_after), style) +
+           field("Machines new", machines(answer.machines_missing_before), style) +
+           field("Advice", answer.advice, style) + note_lines(answer.notes, style) +
+           grounds_lines(answer.map, answer.assumed, style);
 }
 
 }  // namespace scout::cli

@@ -76,8 +76,7 @@ std::optional<std::string> best_model(const std::vector<std::string>& common,
 std::string not_comparable_host(const std::vector<NamedProfile>& profiles) {
     for (const auto& named : profiles) {
         if (const auto fault = not_comparable(named.profile)) {
-            const bool said = fault->text.find("cannot be compared") != std::string::npos;
-            return named.name + (said ? ": " : " cannot be compared: ") + fault->text;
+            return named.name + " cannot be compared: " + fault->text;
         }
     }
     return {};

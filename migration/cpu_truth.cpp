@@ -44,10 +44,9 @@ std::optional<Reason> check_identity(const std::string& virt_type, const std::st
         return reason;
     }
     if (!has_feature_model(arch)) {
-        return truth_reason(ReasonCode::not_comparable,
-                            "CPUs of architecture " + arch +
-                                " cannot be compared: libvirt does not describe them by features",
-                            {arch});
+        return truth_reason(
+            ReasonCode::not_comparable,
+            "libvirt does not describe CPUs of architecture " + arch + " by features", {arch});
     }
     if (virt_type.empty() && !bare) {
         return truth_reason(ReasonCode::not_comparable,
@@ -283,7 +282,8 @@ std::optional<Reason> not_comparable(const Profile& profile) {
     if (!profile.host_model || profile.host_model->name.empty()) {
         return truth_reason(ReasonCode::not_comparable,
                             "libvirt offers no host-model there, so what its hypervisor can enable "
-                            "is not known",
+                            "is not known; see that /dev/kvm is there and ask again with `virsh "
+                            "domcapabilities --virttype kvm`",
                             {"host-model"});
     }
     return std::nullopt;

@@ -6,9 +6,12 @@
 #include <vector>
 
 #include "migration/cpu_map.h"
+#include "migration/cpu_truth.h"
 #include "migration/profile.h"
 #include "migration/verdict.h"
 
+/// Before and after of one host. Source of the rules: case 7, and those of cpu_truth.h applied both
+/// ways. Pure; any thread; nothing here fails: what is not known is said to be.
 namespace scout::migration {
 
 /// What an upgrade of one host (microcode, kernel, QEMU, libvirt) means for its guests (case 7).
@@ -35,8 +38,8 @@ struct UpgradeImpact {
 };
 
 /// Two documents of other architectures or vendors are of other machines: not comparable, and the
-/// advice says so.
-[[nodiscard]] UpgradeImpact upgrade_impact(const Profile& before, const Profile& after,
-                                           const CpuMap* map);
+/// advice says so. Machine types, TSC and width of addresses are compared too where both are of one
+/// machine and KVM; what a side does not tell of them is a note, never taken for equal.
+[[nodiscard]] UpgradeImpact upgrade_impact(Target before, Target after, const CpuMap* map);
 
 }  // namespace scout::migration

@@ -81,8 +81,10 @@ TEST_F(FleetCommandsTest, WhereCarriesBothLayersAndTheGap) {
                                .keys = {"avx"}}};
     gap.comparison.map = "/maps";
     gap.comparison.assumed = true;
-    fleet.placement = {
-        .subject = "vm-7", .source = "n1", .nodes = {gap, node("n3", Verdict::can, Verdict::can)}};
+    fleet.placement = {.subject = "vm-7",
+                       .source = "n1",
+                       .nodes = {gap, node("n3", Verdict::can, Verdict::can)},
+                       .notes = {"devices are not judged"}};
 
     const int code = run_with({"where", "vm-7", "-o", "json"});
 
@@ -94,12 +96,14 @@ TEST_F(FleetCommandsTest, WhereCarriesBothLayersAndTheGap) {
         {"node":"n3","verdict":"can","stock":"can","truth":"can","gap":false,"reasons":[],
          "map":null,"assumed":false}],
         "summary":")" + summary(fleet.placement) +
-                                            R"("})"));
+                                            R"(","notes":["devices are not judged"]})"));
     ASSERT_EQ(run_with({"where", "vm-7"}), exit_code::can);
+    EXPECT_NE(out.find("Note:         devices are not judged\n"), std::string::npos) << out;
     EXPECT_NE(out.find("CPU map:      /maps\n"), std::string::npos) << out;
     EXPECT_NE(out.find("Assumed:      n2: known by a bare <cpu>"), std::string::npos) << out;
     ASSERT_EQ(run_with({"why-not", "vm-7", "n2"}), exit_code::can);
     EXPECT_NE(out.find("Assumed:      known by a bare <cpu>"), std::string::npos) << out;
+    EXPECT_NE(out.find("Note:         devices are not judged\n"), std::string::npos) << out;
 }
 
 TEST_F(FleetCommandsTest, WhereAnswersWithItsExitCode) {
@@ -213,7 +217,7 @@ TEST_F(FleetCommandsTest, GuestsNamesNodesThatAreNotKnown) {
     EXPECT_EQ(answer(), json::parse(R"({"schema":1,"guests":[{"uuid":"u","name":"vm",
         "state":"paused","since":null,"foundBy":"event","node":"n1","memoryKib":2048,
         "cpu":{"mode":"custom","arch":null,"domain":null,"vendor":null,"model":"EPYC",
-        "require":[],"disable":[],"machine":null,"tscHz":null},"cpuError":"too many features"}],
+        "require":[],"disable":[],"machine":null,"tscHz":null,"vcpus":null,"ties":null},"cpuError":"too many features"}],
         "errors":["n2: libvirt is away"]})"));
     ASSERT_EQ(run_with({"guests"}), exit_code::can);
     EXPECT_NE(out.find("n2: libvirt is away"), std::string::npos);

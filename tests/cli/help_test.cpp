@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <sstream>
 #include <string>
@@ -62,6 +63,8 @@ TEST(HelpTest, EveryExampleDoesWhatItSays) {
         std::filesystem::copy(data / "hosts/new.xml", folder.path() / name);
     }
     std::filesystem::copy(data / "mixed/guest.xml", folder.path() / "vm-7.xml");
+    std::ifstream host(data / "hosts/new.xml");
+    const std::string piped{std::istreambuf_iterator<char>(host), {}};
     const std::string labeller = "/var/lib/kubevirt-node-labeller";
     std::size_t tried = 0;
     for (const auto& command : commands) {
@@ -70,7 +73,7 @@ TEST(HelpTest, EveryExampleDoesWhatItSays) {
             std::replace(words.begin(), words.end(), labeller, std::string("labeller"));
             words.insert(words.end(), {"--cpu-map", (data / "cpu_map").string()});
 
-            const auto outcome = scoutctl(words, folder.path());
+            const auto outcome = scoutctl(words, folder.path(), piped);
 
             const bool asked =
                 outcome.err.find("aggregator.sock: no such socket") != std::string::npos;

@@ -30,11 +30,11 @@ std::string slurp(const std::filesystem::path& file) {
 /// Files for stdin, stdout and stderr, and the folder to stand in.
 class Actions {
 public:
-    Actions(const std::filesystem::path& folder, const std::filesystem::path& out,
-            const std::filesystem::path& err) {
+    Actions(const std::filesystem::path& folder, const std::filesystem::path& in,
+            const std::filesystem::path& out, const std::filesystem::path& err) {
         posix_spawn_file_actions_init(&actions_);
         posix_spawn_file_actions_addchdir_np(&actions_, folder.c_str());
-        posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+        posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, in.c_str(), O_RDONLY, 0);
         const int flags = O_WRONLY | O_CREAT | O_TRUNC;
         posix_spawn_file_actions_addopen(&actions_, STDOUT_FILENO, out.c_str(), flags, 0600);
         posix_spawn_file_actions_addopen(&actions_, STDERR_FILENO, err.c_str(), flags, 0600);
@@ -73,8 +73,10 @@ std::filesystem::path small_documents() {
     return SCOUT_SMALL_DOCUMENTS;
 }
 
-Outcome scoutctl(const std::vector<std::string>& words, const std::filesystem::path& folder) {
+Outcome scoutctl(const std::vector<std::string>& words, const std::filesystem::path& folder,
+                 const std::string& input) {
     const scout::test::TemporaryFolder scratch;
+    const auto in = scratch.write("in", input);
     const auto out = scratch.path() / "out";
     const auto err = scratch.path() / "err";
     std::vector<std::string> argv{program()};
@@ -85,7 +87,7 @@ Outcome scoutctl(const std::vector<std::string>& words, const std::filesystem::p
             environment.push_back(std::string(name) + "=" + value);
         }
     }
-    const Actions actions(folder, out, err);
+    const Actions actions(folder, in, out, err);
     pid_t child = 0;
     auto arguments = pointers(argv);
     auto variables = pointers(environment);

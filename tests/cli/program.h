@@ -18,8 +18,9 @@ struct Outcome {
 [[nodiscard]] std::filesystem::path small_documents();
 
 /// Runs scoutctl (SCOUTCTL in the environment, else the one of this build) in the folder, with no
-/// settings file, an empty stdin, and neither colours nor a terminal.
+/// settings file, this text on stdin, and neither colours nor a terminal.
 [[nodiscard]] Outcome scoutctl(const std::vector<std::string>& words,
-                               const std::filesystem::path& folder = small_documents());
+                               const std::filesystem::path& folder = small_documents(),
+                               const std::string& input = {});
 
 }  // namespace scout::cli::test

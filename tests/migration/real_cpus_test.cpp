@@ -100,8 +100,9 @@ TEST(RealCpusTest, SeesWhatAnUpgradeOfOneHostTookAway) {
     SCOUT_TEST_DATA_OR_SKIP(data);
     const auto map = real_map(data);
 
-    const auto impact = upgrade_impact(real_host(data, "qemu_8.0.0.x86_64.xml"),
-                                       real_host(data, "qemu_8.1.0.x86_64.xml"), &map);
+    const auto before = real_host(data, "qemu_8.0.0.x86_64.xml");
+    const auto after = real_host(data, "qemu_8.1.0.x86_64.xml");
+    const auto impact = upgrade_impact({before, {}}, {after, {}}, &map);
 
     EXPECT_THAT(impact.missing_after, ElementsAre("xsaves"));
     EXPECT_THAT(impact.missing_before,
