@@ -255,6 +255,11 @@ private:
         if (side_.status.ok()) {
             co_return Error{Errc::unavailable, "report: the aggregator ended the stream"};
         }
+        if (side_.status.error_code() == grpc::StatusCode::UNIMPLEMENTED) {
+            co_return Error{Errc::invalid,
+                            "report: this address takes no reports: expected an aggregator's "
+                            "listen-grpc (its query-socket takes questions only)"};
+        }
         co_return wire::from_grpc(side_.status, "report");
     }
 

@@ -2,6 +2,7 @@
 #include "agent/reporter.h"
 
 #include <exception>
+#include <string_view>
 #include <utility>
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
@@ -23,6 +24,33 @@ constexpr std::chrono::seconds settled{30};
 /// before its node is stale (35 s); drawn from 5 to 10 s, a fleet of 5,000 comes at 1,000 a second.
 constexpr BackoffRange again_range{.least = std::chrono::seconds{1},
                                    .most = std::chrono::seconds{10}};
+
+struct Trouble {
+    spdlog::level::level_enum level;  ///< error: it stays so until somebody mends something
+    std::string_view text;
+    std::string_view what_to_do;
+};
+
+/// What the end of a stream means to the people who run this agent.
+Trouble trouble_of(Errc code) {
+    using spdlog::level::err;
+    constexpr std::string_view refused = "the aggregator refuses this agent's reports";
+    switch (code) {
+        case Errc::unavailable:
+        case Errc::timed_out:
+        case Errc::cancelled:
+            return {spdlog::level::warn, "no aggregator takes reports", "nothing unless it stays"};
+        case Errc::refused:
+            return {err, refused, "mend what the reason names"};
+        case Errc::invalid:
+        case Errc::not_found:
+            return {err, refused,
+                    "check aggregator-address, and run agent and aggregator of one version"};
+        case Errc::internal:
+            return {err, refused, "see the aggregator's log"};
+    }
+    return {err, refused, "see the aggregator's log"};
+}
 
 /// One half of a session that throws must end the other half too, which `||` would wait for.
 Task<Error> guarded(Task<Error> half) {
@@ -118,12 +146,13 @@ void Reporter::set_connected(bool connected) {
     parts_.metrics.aggregator_connected.Set(connected ? 1 : 0);
 }
 
-/// A failure is worth a warning once; the same one again and again is detail.
+/// A failure is worth telling once; the same one again and again is detail.
 void Reporter::tell(const Error& error) {
-    const auto level = error.message == last_error_ ? spdlog::level::debug : spdlog::level::warn;
+    const auto trouble = trouble_of(error.code);
+    const auto level = error.message == last_error_ ? spdlog::level::debug : trouble.level;
     last_error_ = error.message;
-    spdlog::log(level, "the aggregator cannot be reached, trying again error={}",
-                log_value(error.message));
+    spdlog::log(level, "{}, trying again reason={} to_do={}", trouble.text,
+                log_value(error.message), log_value(trouble.what_to_do));
 }
 
 }  // namespace scout::agent

@@ -2,6 +2,7 @@
 #include "agent/reporter.h"
 
 #include <deque>
+#include <sstream>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
@@ -11,6 +12,8 @@
 #include <gtest/gtest.h>
 #include <prometheus/counter.h>
 #include <prometheus/gauge.h>
+#include <spdlog/sinks/ostream_sink.h>
+#include <spdlog/spdlog.h>
 
 #include "base/task_scope.h"
 #include "tests/support/fake_hypervisor.h"
@@ -69,7 +72,7 @@ public:
 
         Task<Status> send(Message message) override {
             if (taken_ == link_.patience) {
-                co_return fail(Errc::unavailable, "connection refused");
+                co_return fail(link_.end);
             }
             ++taken_;
             link_.kinds.push_back(message.index());
@@ -101,6 +104,7 @@ public:
 
     std::function<void()> on_open;
     std::size_t patience = 0;
+    Error end{Errc::unavailable, "connection refused"};  ///< of a stream, after its patience
     std::deque<Request> requests;
     std::vector<std::size_t> kinds;
     std::size_t opened = 0;
@@ -176,6 +180,47 @@ TEST_F(ReporterTest, RetriesSlowlyAtAnAggregatorThatAcceptsAndThenBreaksOff) {
     EXPECT_EQ(link.open_streams, 0U);
     EXPECT_THAT(std::vector<std::size_t>(link.kinds.begin(), link.kinds.begin() + 4),
                 testing::ElementsAre(0, 1, 0, 1));
+}
+
+/// What is logged while it is in scope.
+class LogOf {
+public:
+    LogOf() : before_(spdlog::default_logger()) {
+        spdlog::set_default_logger(std::make_shared<spdlog::logger>(
+            "test", std::make_shared<spdlog::sinks::ostream_sink_mt>(lines_)));
+    }
+    ~LogOf() { spdlog::set_default_logger(before_); }
+    LogOf(const LogOf&) = delete;
+    LogOf& operator=(const LogOf&) = delete;
+    LogOf(LogOf&&) = delete;
+    LogOf& operator=(LogOf&&) = delete;
+    [[nodiscard]] std::string text() const { return lines_.str(); }
+
+private:
+    std::shared_ptr<spdlog::logger> before_;
+    std::ostringstream lines_;
+};
+
+TEST_F(ReporterTest, TellsARefusalFromAnAggregatorThatIsAway) {
+    using testing::HasSubstr;
+    using testing::Not;
+    const auto told = [this](Error end) {
+        loop.restart();
+        link.end = std::move(end);
+        const LogOf log;
+        FakePacer pacer(loop, 1h);
+        run_until_the_time_is_up(pacer);
+        return log.text();
+    };
+
+    EXPECT_THAT(told({Errc::unavailable, "connection refused"}),
+                HasSubstr("[warning] no aggregator takes reports, trying again"));
+    for (const auto code : {Errc::refused, Errc::invalid, Errc::not_found, Errc::internal}) {
+        const auto text = told({code, "give it another name"});
+        EXPECT_THAT(text, HasSubstr("[error] the aggregator refuses this agent's reports, trying "
+                                    "again reason=\"give it another name\" to_do="));
+        EXPECT_THAT(text, Not(HasSubstr("no aggregator")));
+    }
 }
 
 TEST_F(ReporterTest, IsBackBeforeItsNodeIsStaleHoweverLongTheAggregatorWasAway) {
