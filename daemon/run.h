@@ -48,7 +48,8 @@ struct RunOptions {
 /// stop, the pool's stop, all in order. A call that is stuck in the pool would come home to a loop
 /// that is gone: the process is left at once then, with the exit code that it has. A second signal
 /// ends the process at once (exit code 1), even if the loop hangs. Call once, from main, before
-/// other threads exist: SIGPIPE is ignored from here on. `on_ready` is for what wants to be told
+/// other threads exist: SIGPIPE is ignored from here on, and as many files may be open as the hard
+/// limit allows. `on_ready` is for what wants to be told
 /// once (tests, start scripts); may be empty.
 [[nodiscard]] int run_service(asio::io_context& loop, BlockingPool& pool, Service& service,
                               const RunOptions& options,
