@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/agent.h"
 
-#include <filesystem>
 #include <utility>
 
 #include <boost/asio/steady_timer.hpp>
@@ -24,18 +23,6 @@ namespace {
 constexpr std::chrono::milliseconds gather{100};
 constexpr std::chrono::seconds pool_look{1};
 constexpr unsigned looks_until_exhausted = 10;
-
-/// The state folder and the node's identity in it.
-Result<std::string> prepare_state(const ProberConfig& config) {
-    std::error_code error;
-    std::filesystem::create_directories(config.state_dir, error);
-    if (error) {
-        return fail(Errc::unavailable, "state-dir " + config.state_dir.string() +
-                                           " cannot be made: " + error.message() +
-                                           "; choose a folder that this user may write");
-    }
-    return host_identity(config.host_root, config.state_dir);
-}
 
 }  // namespace
 
@@ -62,10 +49,12 @@ Task<Status> Agent::start() {
     if (auto listening = listen(); !listening) {
         co_return listening;
     }
-    auto work = [config = options_.prober] { return prepare_state(config); };
+    auto work = [config = options_.prober] {
+        return host_identity(config.host_root, config.state_dir);
+    };
     auto identity = co_await offload(parts_.pool, file_limit, std::move(work));
     if (!identity) {
-        co_return fail(std::move(identity.error()));
+        co_return fail(std::move(identity.error()).within("state-dir"));
     }
     subscribe();
     spawn_all(std::move(*identity));

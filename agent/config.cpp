@@ -3,19 +3,16 @@
 
 #include <utility>
 
-#include "agent/host_identity.h"
 #include "base/node_name.h"
 #include "daemon/http_server.h"
+#include "daemon/state_folder.h"
 
 namespace scout::agent {
 namespace {
 
 using daemon::Faults;
 
-void check_node_name(AgentConfig& config, Faults& faults) {
-    if (config.node_name.empty()) {
-        config.node_name = host_name();
-    }
+void check_node_name(const AgentConfig& config, Faults& faults) {
     if (!is_node_name(config.node_name)) {
         faults.push_back({"node-name", "expected " + std::string{node_name_rule} + ", found " +
                                            log_value(config.node_name)});
@@ -48,10 +45,10 @@ daemon::SettingList settings_of(AgentConfig& config) {
     using namespace daemon;
     using namespace std::chrono_literals;
     SettingList list{
-        text_setting("node-name", "name of this node (default: the host's name)", config.node_name),
+        text_setting("node-name", "name of this node in the fleet", config.node_name),
         text_setting("libvirt-uri", "libvirt that is asked what this host can run",
                      config.libvirt_uri),
-        text_setting("guests-uri", "libvirt whose guests are watched (default: libvirt-uri)",
+        text_setting("guests-uri", "libvirt whose guests are watched; empty: libvirt-uri",
                      config.guests_uri),
         path_setting("state-dir", "where the agent keeps what must survive a restart",
                      config.state_dir),
@@ -59,7 +56,7 @@ daemon::SettingList settings_of(AgentConfig& config) {
                      config.labeller_dir),
         path_setting("host-root", "where the host's root is mounted", config.host_root),
         text_setting("aggregator-address",
-                     "host:port or unix:/path that is reported to (default: nobody)",
+                     "host:port or unix:/path that is reported to; empty: nobody",
                      config.aggregator_address),
         path_setting("tls-ca", "CA that signed the aggregator's certificate (PEM)", config.tls_ca),
         path_setting("tls-cert", "certificate of this agent (PEM)", config.tls_cert),
@@ -76,10 +73,12 @@ daemon::SettingList settings_of(AgentConfig& config) {
     return list;
 }
 
-daemon::Faults validate(AgentConfig& config) {
+daemon::Faults validate(const AgentConfig& config) {
     Faults faults;
     check_node_name(config, faults);
-    check_folder("state-dir", config.state_dir, faults);
+    if (auto fault = daemon::state_folder_fault(config.state_dir); !fault.empty()) {
+        faults.push_back({"state-dir", std::move(fault)});
+    }
     check_folder("host-root", config.host_root, faults);
     if (!config.labeller_dir.empty()) {
         check_folder("labeller-dir", config.labeller_dir, faults);

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string>
 
+#include "agent/host_identity.h"
 #include "base/logging.h"
 #include "daemon/settings.h"
 #include "wire/endpoint.h"
@@ -13,7 +14,7 @@ namespace scout::agent {
 
 /// What the agent is told, before anything is made of it. Defaults suit a plain libvirt host.
 struct AgentConfig {
-    std::string node_name;  ///< empty: the host's name
+    std::string node_name = host_name();
     std::string libvirt_uri = "qemu:///embed";
     std::string guests_uri;  ///< empty: as libvirt_uri; the embedded driver has no guests
     std::filesystem::path state_dir = "/var/lib/virt-scout";
@@ -33,9 +34,9 @@ struct AgentConfig {
 /// The keys of file and flags, bound to the config; it must outlive the list.
 [[nodiscard]] daemon::SettingList settings_of(AgentConfig& config);
 
-/// Every fault of the config as a whole, but for the URIs, which the adapter judges. Fills in the
-/// node's name first, if it is empty.
-[[nodiscard]] daemon::Faults validate(AgentConfig& config);
+/// Every fault of the config as a whole, but for the URIs, which the adapter judges. Looks whether
+/// files could be kept in state-dir. Blocking.
+[[nodiscard]] daemon::Faults validate(const AgentConfig& config);
 
 /// How the connection to the aggregator is secured.
 [[nodiscard]] wire::Security security_of(const AgentConfig& config);

@@ -14,6 +14,7 @@
 #include "base/offload.h"
 #include "daemon/command_line.h"
 #include "daemon/run.h"
+#include "daemon/state_folder.h"
 #include "libvirt_glue/libvirt_hypervisor.h"
 #include "libvirt_glue/probe_child.h"
 #include "wire/grpc_logs.h"
@@ -27,7 +28,7 @@ const daemon::Program program{
     .name = "virt-scout-agent",
     .summary = "Tells what this host's hypervisor can run, and reports it to an aggregator.",
     .examples =
-        "  virt-scout-agent --aggregator-address unix:/run/virt-scout/agents.sock\n"
+        "  virt-scout-agent --aggregator-address 127.0.0.1:9286 --plaintext\n"
         "  virt-scout-agent --libvirt-uri qemu:///system --aggregator-address \\\n"
         "      scout.example:9286 --tls-ca ca.pem --tls-cert node.pem --tls-key node.key\n"
         "  virt-scout-agent --config agent.yaml --check-config",
@@ -103,6 +104,10 @@ int run(int argc, const char* const* argv) {
     }
     if (const auto logging = set_up_logging(config.log); !logging) {
         std::cerr << program.name << ": " << logging.error().message << '\n';
+        return daemon::exit_bad_config;
+    }
+    if (const auto made = daemon::make_state_folder(config.state_dir); !made) {
+        std::cerr << program.name << ": state-dir: " << made.error().message << '\n';
         return daemon::exit_bad_config;
     }
     wire::route_grpc_logs();

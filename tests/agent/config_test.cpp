@@ -24,11 +24,26 @@ std::string all_of(const daemon::Faults& faults) {
 }
 
 TEST(AgentConfigTest, HasGoodDefaultsAndTakesTheHostsName) {
+    const test::TemporaryFolder folder;
     AgentConfig config;
+    config.state_dir = folder.path();
 
     EXPECT_THAT(validate(config), IsEmpty());
     EXPECT_FALSE(config.node_name.empty());
     EXPECT_EQ(config.libvirt_uri, "qemu:///embed");
+}
+
+TEST(AgentConfigTest, EmptyNodeNameIsNotTheHostsName) {
+    AgentConfig config;
+    std::ostringstream out;
+    std::ostringstream err;
+
+    const auto code = daemon::configure(
+        {.name = "agent"}, {"--node-name="}, settings_of(config), [&] { return validate(config); },
+        out, err);
+
+    EXPECT_EQ(code, daemon::exit_bad_config);
+    EXPECT_THAT(err.str(), HasSubstr("--node-name: expected a name"));
 }
 
 TEST(AgentConfigTest, ListsEveryFaultAtOnce) {
@@ -49,7 +64,9 @@ TEST(AgentConfigTest, ListsEveryFaultAtOnce) {
 }
 
 TEST(AgentConfigTest, RefusesPlaintextToAnotherMachine) {
+    const test::TemporaryFolder folder;
     AgentConfig config;
+    config.state_dir = folder.path();
     config.aggregator_address = "192.0.2.1:9286";
     EXPECT_THAT(all_of(validate(config)), HasSubstr("TLS"));
 
@@ -72,16 +89,18 @@ TEST(AgentConfigTest, ReadsEveryKeyFromTheFile) {
                                    "node-name: n1\n"
                                    "libvirt-uri: test:///default\n"
                                    "guests-uri: qemu:///system\n"
-                                   "state-dir: /state\n"
-                                   "labeller-dir: \"\"\n"
-                                   "host-root: /host\n"
-                                   "aggregator-address: scout.example:9286\n"
-                                   "tls-ca: /ca\ntls-cert: /cert\ntls-key: /key\n"
-                                   "tls-server-name: scout\n"
-                                   "plaintext: false\n"
-                                   "listen-http: \"127.0.0.1:0\"\n"
-                                   "probe-interval: 5m\n"
-                                   "log-level: debug\nlog-format: json\n");
+                                   "state-dir: " +
+                                       folder.path().string() +
+                                       "\n"
+                                       "labeller-dir: \"\"\n"
+                                       "host-root: /host\n"
+                                       "aggregator-address: scout.example:9286\n"
+                                       "tls-ca: /ca\ntls-cert: /cert\ntls-key: /key\n"
+                                       "tls-server-name: scout\n"
+                                       "plaintext: false\n"
+                                       "listen-http: \"127.0.0.1:0\"\n"
+                                       "probe-interval: 5m\n"
+                                       "log-level: debug\nlog-format: json\n");
     AgentConfig config;
     std::ostringstream out;
     std::ostringstream err;
