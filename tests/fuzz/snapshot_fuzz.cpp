@@ -19,7 +19,7 @@ using scout::aggregator::Registry;
 using scout::aggregator::RegistryOptions;
 
 constexpr scout::WallTime wall{std::chrono::hours{24 * 365 * 56}};
-const scout::SystemClock clock;
+const scout::SystemClock system_clock;
 constexpr scout::SteadyTime now{std::chrono::hours{24 * 30}};
 
 void expect(bool promise) {
@@ -38,18 +38,18 @@ std::string with_checksum(std::string_view payload) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view text(reinterpret_cast<const char*>(data), size);
-    Registry untouched{RegistryOptions{}, clock};
+    Registry untouched{RegistryOptions{}, system_clock};
     if (!scout::aggregator::restore_snapshot(text, wall, now, untouched)) {
         expect(untouched.nodes().empty());
     }
 
-    Registry first{RegistryOptions{}, clock};
+    Registry first{RegistryOptions{}, system_clock};
     if (!scout::aggregator::restore_snapshot(with_checksum(text), wall, now, first)) {
         expect(first.nodes().empty());
         return 0;
     }
     first.tick(now + std::chrono::seconds{1});
-    Registry second{RegistryOptions{}, clock};
+    Registry second{RegistryOptions{}, system_clock};
     const auto again = scout::aggregator::encode_snapshot(first, wall, now);
     expect(scout::aggregator::restore_snapshot(again, wall, now, second).has_value());
     expect(second.nodes().size() == first.nodes().size());
