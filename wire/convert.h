@@ -29,10 +29,8 @@ namespace v1 = virt_scout::v1;
 [[nodiscard]] v1::GuestCpu to_wire(const migration::GuestCpu& guest);
 [[nodiscard]] Result<migration::GuestCpu> from_wire(const v1::GuestCpu& guest);
 
+/// The aggregator writes a placement node by node, in turns; it is read as a whole.
 [[nodiscard]] v1::Comparison to_wire(const migration::Comparison& comparison);
-[[nodiscard]] Result<migration::Comparison> from_wire(const v1::Comparison& comparison);
-
-[[nodiscard]] v1::WhereResponse to_wire(const migration::Placement& placement);
 [[nodiscard]] Result<migration::Placement> from_wire(const v1::WhereResponse& placement);
 
 [[nodiscard]] v1::BaselineResponse to_wire(const migration::Baseline& baseline);

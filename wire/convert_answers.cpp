@@ -127,28 +127,6 @@ v1::Comparison to_wire(const migration::Comparison& comparison) {
     return out;
 }
 
-Result<migration::Comparison> from_wire(const v1::Comparison& comparison) {
-    Checks checks;
-    auto out = comparison_from_wire(comparison, checks);
-    if (auto status = checks.status(); !status) {
-        return fail(std::move(status.error()).within("comparison"));
-    }
-    return out;
-}
-
-v1::WhereResponse to_wire(const migration::Placement& placement) {
-    v1::WhereResponse out;
-    out.set_subject(placement.subject);
-    out.set_source(placement.source);
-    assign(out.mutable_notes(), placement.notes);
-    for (const auto& answer : placement.nodes) {
-        auto* to = out.add_nodes();
-        to->set_node(answer.node);
-        *to->mutable_comparison() = to_wire(answer.comparison);
-    }
-    return out;
-}
-
 Result<migration::Placement> from_wire(const v1::WhereResponse& placement) {
     Checks checks;
     migration::Placement out;
