@@ -64,8 +64,9 @@ AnySide any_side(const std::string& path, documents::Document document,
 
 /// One way to write each path; links stay what they are.
 fs::path plain(const std::string& path) {
-    std::error_code ignored;
-    auto whole = fs::absolute(path, ignored).lexically_normal();
+    std::error_code error;
+    const auto from_root = fs::absolute(path, error);
+    const auto whole = (error ? fs::path{path} : from_root).lexically_normal();
     return whole.has_filename() ? whole : whole.parent_path();
 }
 
@@ -232,14 +233,16 @@ migration::Placement place(const std::string& subject, const Side& guest, const 
     migration::Placement placement;
     placement.subject = subject;
     placement.source = guest.host_model ? guest.path : std::string{};
+    const auto ready = migration::prepare(guest.guest, guest.stock, map);
     for (const auto& target : hosts.usable) {
         std::error_code ignored;
         if (fs::equivalent(guest.path, target.side.path, ignored)) {
             placement.notes.push_back(target.side.path +
                                       " was left out: it is the document of the subject itself");
         } else {
-            placement.nodes.push_back({.node = target.side.path,
-                                       .comparison = compare_sides(guest, target, map).comparison});
+            const auto node = migration::prepare(target.host.view(), map);
+            placement.nodes.push_back(
+                {.node = target.side.path, .comparison = migration::compare(ready, node)});
         }
     }
     for (const auto& document : hosts.unusable) {

@@ -291,7 +291,8 @@ TEST_F(FleetCommandsTest, UpgradeImpactTakesANodeOrTwoDocuments) {
     EXPECT_EQ(json::parse(out), json::parse(R"({"schema":1,
         "hostModel":{"before":"A","after":"B","changed":true},
         "namedModelUsable":{"before":"yes","after":"absent"},"comparable":true,
-        "missingAfter":["avx"],"missingBefore":[],"advice":"restart","map":"/maps",
+        "missingAfter":["avx"],"missingBefore":[],"machinesMissingAfter":null,
+        "machinesMissingBefore":null,"notes":[],"advice":"restart","map":"/maps",
         "assumed":true})"));
     ASSERT_EQ(run_with({"upgrade-impact", "n1"}), exit_code::can);
     EXPECT_NE(out.find("CPU map:      /maps\nAssumed:"), std::string::npos) << out;
