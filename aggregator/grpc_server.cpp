@@ -84,6 +84,11 @@ private:
     mode_t before_;
 };
 
+std::unique_ptr<grpc::Server> build_and_start(grpc::ServerBuilder& builder) {
+    const NarrowMask mask;
+    return builder.BuildAndStart();
+}
+
 }  // namespace
 
 Result<std::unique_ptr<GrpcServer>> GrpcServer::start(const wire::Endpoint& endpoint,
@@ -94,38 +99,46 @@ Result<std::unique_ptr<GrpcServer>> GrpcServer::start(const wire::Endpoint& endp
     if (!credentials) {
         return fail(std::move(credentials.error()));
     }
+    auto bound = endpoint;
+    std::optional<wire::UnixSocketPlace> place;
     if (endpoint.is_unix()) {
-        if (auto claimed = wire::claim_unix_path(endpoint.unix_path); !claimed) {
+        auto claimed = wire::UnixSocketPlace::claim(endpoint.unix_path);
+        if (!claimed) {
             return fail(std::move(claimed.error()));
         }
+        bound.unix_path = claimed->private_name();
+        place.emplace(std::move(*claimed));
     }
     grpc::ServerBuilder builder;
     tune(builder);
     builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
                                static_cast<int>(handshake_limit.count()));
     int port = 0;
-    builder.AddListeningPort(endpoint.target(), *credentials, &port);
+    builder.AddListeningPort(bound.target(), *credentials, &port);
     for (auto* service : services) {
         builder.RegisterService(service);
     }
-    std::unique_ptr<grpc::Server> server;
-    {
-        const NarrowMask mask;
-        server = builder.BuildAndStart();
-    }
+    auto server = build_and_start(builder);
     if (server == nullptr || port <= 0) {
         return fail(Errc::unavailable,
                     "cannot listen on " + endpoint.target() + ": " + why_not_bound(endpoint));
     }
-    auto bound = endpoint;
+    if (place) {
+        if (auto published = place->publish(); !published) {
+            return fail(std::move(published.error()));
+        }
+    }
+    bound = endpoint;
     if (!bound.is_unix()) {
         bound.port = static_cast<std::uint16_t>(port);
     }
-    return std::unique_ptr<GrpcServer>{new GrpcServer(std::move(server), std::move(bound))};
+    return std::unique_ptr<GrpcServer>{
+        new GrpcServer(std::move(server), std::move(bound), std::move(place))};
 }
 
-GrpcServer::GrpcServer(std::unique_ptr<grpc::Server> server, wire::Endpoint endpoint)
-    : server_(std::move(server)), endpoint_(std::move(endpoint)) {}
+GrpcServer::GrpcServer(std::unique_ptr<grpc::Server> server, wire::Endpoint endpoint,
+                       std::optional<wire::UnixSocketPlace> place)
+    : server_(std::move(server)), endpoint_(std::move(endpoint)), place_(std::move(place)) {}
 
 GrpcServer::~GrpcServer() = default;
 
@@ -133,6 +146,9 @@ void GrpcServer::shut_down(const std::vector<std::shared_ptr<GrpcServer>>& serve
                            std::chrono::milliseconds limit) {
     const auto deadline = gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
                                        gpr_time_from_millis(limit.count(), GPR_TIMESPAN));
+    for (const auto& server : servers) {
+        server->place_.reset();
+    }
     for (const auto& server : servers) {
         server->server_->Shutdown(deadline);
     }

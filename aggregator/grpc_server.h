@@ -4,11 +4,13 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "wire/endpoint.h"
+#include "wire/unix_socket.h"
 
 namespace grpc {
 class Server;
@@ -36,16 +38,19 @@ public:
     /// Where it is, with the port that was bound.
     [[nodiscard]] const wire::Endpoint& endpoint() const noexcept { return endpoint_; }
 
-    /// Ends what runs on all of them, by force after the one limit. Blocks, and needs the loop to
-    /// turn meanwhile: not from the loop thread. Owners, for who waits for it may give up.
+    /// Gives unix sockets back, so that a successor may have them at once, and ends what runs on
+    /// all of them, by force after the one limit. Blocks, and needs the loop to turn meanwhile: not
+    /// from the loop thread. Owners, for who waits for it may give up.
     static void shut_down(const std::vector<std::shared_ptr<GrpcServer>>& servers,
                           std::chrono::milliseconds limit);
 
 private:
-    GrpcServer(std::unique_ptr<grpc::Server> server, wire::Endpoint endpoint);
+    GrpcServer(std::unique_ptr<grpc::Server> server, wire::Endpoint endpoint,
+               std::optional<wire::UnixSocketPlace> place);
 
     std::unique_ptr<grpc::Server> server_;
     wire::Endpoint endpoint_;
+    std::optional<wire::UnixSocketPlace> place_;
 };
 
 }  // namespace scout::aggregator

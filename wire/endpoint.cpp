@@ -2,30 +2,21 @@
 #include "wire/endpoint.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <system_error>
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #include "base/logging.h"
-#include "base/unique_fd.h"
 
 namespace scout::wire {
 namespace {
 
 constexpr std::size_t unix_path_limit = sizeof(sockaddr_un::sun_path) - 1;
 constexpr std::size_t host_limit = 253;
-
-std::string system_text(int error) {
-    return std::generic_category().message(error);
-}
 
 tl::unexpected<Error> wrong_form(std::string_view text, std::string_view why) {
     return fail(Errc::invalid, "expected unix:/absolute/path, host:port or [IPv6]:port, found " +
@@ -76,20 +67,6 @@ Status check_host(std::string_view text, const Endpoint& endpoint, bool brackete
         return wrong_form(text, "the host has characters that no host name has");
     }
     return {};
-}
-
-/// One attempt to connect: 0, or the error number.
-int try_connect(const std::string& path) {
-    const UniqueFd probe{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
-    if (!probe) {
-        return errno;
-    }
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::memcpy(address.sun_path, path.data(), path.size());
-    // sockaddr_un is passed as sockaddr: the form of the system call.
-    const auto* generic = reinterpret_cast<const sockaddr*>(&address);
-    return ::connect(probe.get(), generic, sizeof(address)) == 0 ? 0 : errno;
 }
 
 /// " tls-cert tls-key"; empty if all are there, or none.
@@ -188,43 +165,6 @@ Status check_security(const Endpoint& endpoint, const Security& security) {
                     "plaintext is refused on " + endpoint.target() +
                         ", which is not a local address: use TLS files, or 127.0.0.1, [::1], "
                         "localhost or a unix socket");
-    }
-    return {};
-}
-
-Status claim_unix_path(const std::string& path) {
-    if (path.empty() || path.size() > unix_path_limit) {
-        return fail(Errc::invalid, "expected a unix socket path of 1 to " +
-                                       std::to_string(unix_path_limit) + " bytes, found " +
-                                       std::to_string(path.size()));
-    }
-    struct stat info{};
-    if (::lstat(path.c_str(), &info) != 0) {
-        if (errno == ENOENT &&
-            std::filesystem::is_directory(std::filesystem::path{path}.parent_path())) {
-            return {};
-        }
-        return fail(Errc::refused, "socket " + path + ": " + system_text(errno) +
-                                       ": its folder must exist and be accessible");
-    }
-    if (!S_ISSOCK(info.st_mode)) {
-        return fail(Errc::refused, "socket " + path +
-                                       ": a file that is no socket is there; it was left alone: "
-                                       "move it away or choose another path");
-    }
-    const int error = try_connect(path);
-    if (error == 0 || error == EAGAIN) {
-        return fail(Errc::refused, "socket " + path +
-                                       ": another process is listening there: stop it or choose "
-                                       "another path");
-    }
-    if (error != ECONNREFUSED) {
-        return fail(Errc::refused,
-                    "socket " + path + ": cannot tell whether it is in use: " + system_text(error));
-    }
-    if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
-        return fail(Errc::refused,
-                    "socket " + path + ": is stale and cannot be removed: " + system_text(errno));
     }
     return {};
 }

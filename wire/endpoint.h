@@ -65,8 +65,4 @@ struct Security {
 [[nodiscard]] Result<std::shared_ptr<grpc::Channel>> open_channel(const Endpoint& endpoint,
                                                                   const Security& security);
 
-/// Makes room for a unix server socket (case 30): a stale socket file is removed, a live peer or a
-/// file that is no socket is Errc::refused.
-[[nodiscard]] Status claim_unix_path(const std::string& path);
-
 }  // namespace scout::wire

@@ -2,6 +2,7 @@
 #include "aggregator/grpc_server.h"
 
 #include <chrono>
+#include <filesystem>
 #include <thread>
 
 #include <boost/asio/io_context.hpp>
@@ -74,6 +75,21 @@ TEST_F(GrpcServerTest, StopsInTimeWithHalfOpenConnections) {
     GrpcServer::shut_down({server}, 500ms);
 
     EXPECT_LT(std::chrono::steady_clock::now() - begun, 4s);
+}
+
+TEST_F(GrpcServerTest, SuccessorKeepsTheSocketThatItTookOver) {
+    const auto endpoint =
+        wire::parse_endpoint("unix:" + (folder.path() / "a.sock").string()).value();
+    std::shared_ptr first = GrpcServer::start(endpoint, {}, {&reports}).value();
+    std::filesystem::remove(endpoint.unix_path);
+    const std::shared_ptr second = GrpcServer::start(endpoint, {}, {&reports}).value();
+
+    GrpcServer::shut_down({first}, 5s);
+    first.reset();
+
+    EXPECT_FALSE(wire::UnixSocketPlace::claim(endpoint.unix_path)) << "nobody listens there";
+    GrpcServer::shut_down({second}, 5s);
+    EXPECT_FALSE(std::filesystem::exists(endpoint.unix_path));
 }
 
 /// Runs the loop of a service for as long as it is in scope.

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+
+namespace scout::wire {
+
+/// The place of a server's unix socket (case 30): taken in claim(), given back at the end.
+///
+/// gRPC removes a socket by the name that it was told, in the middle of its shutdown, when a
+/// successor may have that name already. So it is told a private one beside the place, and the
+/// socket is moved to its place once it listens; while it does, a successor is refused. Giving the
+/// place back comes before the shutdown. Moves; any thread.
+class UnixSocketPlace {
+public:
+    /// Errc::invalid for a path over 107 bytes (the kernel's limit for sun_path), or whose folder
+    /// leaves no room for the private name; Errc::refused, and nothing is touched, for a live peer,
+    /// a file that is no socket, and a folder that is not there. A stale socket is fine.
+    [[nodiscard]] static Result<UnixSocketPlace> claim(std::string path);
+    ~UnixSocketPlace() { give_back(); }
+    UnixSocketPlace(const UnixSocketPlace&) = delete;
+    UnixSocketPlace& operator=(const UnixSocketPlace&) = delete;
+    UnixSocketPlace(UnixSocketPlace&& other) noexcept;
+    UnixSocketPlace& operator=(UnixSocketPlace&&) = delete;
+
+    /// Where to bind and listen.
+    [[nodiscard]] const std::string& private_name() const noexcept { return private_name_; }
+    /// Moves the socket that listens to its place, over a stale one. Errc::refused as in claim(),
+    /// if somebody was quicker; Errc::unavailable if it cannot be moved.
+    [[nodiscard]] Status publish();
+    /// Takes the socket away, unless it is another's by now. At most once.
+    void give_back() noexcept;
+
+private:
+    UnixSocketPlace(std::string path, std::string private_name)
+        : path_(std::move(path)), private_name_(std::move(private_name)) {}
+
+    std::string path_;
+    std::string private_name_;
+    bool published_ = false;
+    std::uint64_t device_ = 0;  ///< with `inode_`: which socket is ours
+    std::uint64_t inode_ = 0;
+};
+
+}  // namespace scout::wire
