@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "daemon/http_server.h"
+#include "daemon/state_folder.h"
 
 namespace scout::aggregator {
 namespace {
@@ -91,11 +92,11 @@ void check_places(const Config& config, daemon::Faults& faults) {
     }
 }
 
-/// A daemon's working directory is nobody's choice, so a relative state folder would be anywhere.
 void check_state(const Config& config, daemon::Faults& faults) {
-    if (!config.state_dir.is_absolute()) {
-        faults.push_back({"state-dir", "expected an absolute path, found " +
-                                           log_value(config.state_dir.string())});
+    if (!config.snapshot_file.empty()) {
+        if (auto fault = daemon::state_folder_fault(config.state_dir); !fault.empty()) {
+            faults.push_back({"state-dir", std::move(fault)});
+        }
     }
     const auto name = config.snapshot_file.string();
     if (name.find('/') != std::string::npos || name == "." || name == "..") {

@@ -14,6 +14,7 @@
 #include "base/offload.h"
 #include "daemon/command_line.h"
 #include "daemon/run.h"
+#include "daemon/state_folder.h"
 #include "wire/grpc_logs.h"
 
 namespace scout::aggregator {
@@ -23,7 +24,7 @@ const daemon::Program program{
     .name = "virt-scout-aggregator",
     .summary = "Collects what the agents report of their hosts and answers where guests can go.",
     .examples =
-        "  virt-scout-aggregator --standalone --plaintext\n"
+        "  virt-scout-aggregator --standalone --plaintext --query-socket= --snapshot-file=\n"
         "  virt-scout-aggregator --standalone --listen-grpc 0.0.0.0:9286 \\\n"
         "      --tls-ca ca.pem --tls-cert aggregator.pem --tls-key aggregator.key\n"
         "  virt-scout-aggregator --config /etc/virt-scout/aggregator.yaml --check-config\n",
@@ -48,6 +49,12 @@ int run(int argc, const char* const* argv) {
     if (auto logging = set_up_logging(config.log); !logging) {
         std::cerr << program.name << ": " << logging.error().message << '\n';
         return daemon::exit_bad_config;
+    }
+    if (config.snapshot_path()) {
+        if (const auto made = daemon::make_state_folder(config.state_dir); !made) {
+            std::cerr << program.name << ": state-dir: " << made.error().message << '\n';
+            return daemon::exit_bad_config;
+        }
     }
     wire::route_grpc_logs();
     const SystemClock clock;

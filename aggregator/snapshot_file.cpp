@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <system_error>
 #include <utility>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include "aggregator/snapshot_messages.h"
 #include "base/files.h"
@@ -16,6 +19,23 @@ constexpr int most_of_one_time = 100;
 
 tl::unexpected<Error> cannot_move(const std::filesystem::path& path, const std::string& why) {
     return fail(Errc::unavailable, path.string() + " cannot be set aside: " + why);
+}
+
+/// Oldest first.
+std::vector<std::filesystem::path> set_aside_before(const std::filesystem::path& path) {
+    auto files = list_files(path.parent_path()).value_or(std::vector<std::filesystem::path>{});
+    std::erase_if(files, [begin = path.string() + ".damaged-"](const auto& file) {
+        return !file.string().starts_with(begin);
+    });
+    return files;
+}
+
+/// Leaves room for one more. What cannot be removed stays: there is no harm in it.
+void remove_oldest(const std::vector<std::filesystem::path>& files) {
+    std::error_code ignored;
+    for (std::size_t i = 0; i + kept_aside <= files.size(); ++i) {
+        std::filesystem::remove(files[i], ignored);
+    }
 }
 
 }  // namespace
@@ -48,15 +68,20 @@ Result<std::filesystem::path> set_aside(const std::filesystem::path& path, WallT
     auto time = rfc3339(wall);
     std::erase_if(time, [](char c) { return c == ':' || c == '-'; });
     const auto base = path.string() + ".damaged-" + time;
+    const auto others = set_aside_before(path);
     for (int number = 1; number <= most_of_one_time; ++number) {
+        // Three digits, so that the order of the names is that of the times.
         const std::filesystem::path aside =
-            number == 1 ? base : base + "-" + std::to_string(number);
+            number == 1 ? base : fmt::format("{}-{:03}", base, number);
+        const bool later =
+            others.empty() || !others.back().string().starts_with(base) || others.back() < aside;
         const auto there = std::filesystem::symlink_status(aside, error).type();
-        if (there == std::filesystem::file_type::not_found) {
+        if (later && there == std::filesystem::file_type::not_found) {
             std::filesystem::rename(path, aside, error);
             if (error) {
                 return cannot_move(path, error.message());
             }
+            remove_oldest(others);
             return aside;
         }
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -20,9 +21,13 @@ namespace scout::aggregator {
 /// would not take back.
 [[nodiscard]] Status store_snapshot(const std::filesystem::path& path, std::string_view text);
 
+/// Files that set_aside() keeps, the one just moved included.
+inline constexpr std::size_t kept_aside = 5;
+
 /// Moves a file that cannot be used to "<name>.damaged-<time>", over nothing that is there, so that
-/// it can be looked at and the next snapshot does not take its place. Answers the new path. Errors:
-/// whatever keeps it from being moved; what is no regular file is left alone.
+/// it can be looked at and the next snapshot does not take its place; older ones than the last
+/// `kept_aside` are removed. Answers the new path. Errors: whatever keeps it from being moved; what
+/// is no regular file is left alone.
 [[nodiscard]] Result<std::filesystem::path> set_aside(const std::filesystem::path& path,
                                                       WallTime wall);
 

@@ -122,8 +122,10 @@ Task<> SnapshotKeeper::put_away(Error why) {
         keep_nothing(moved.error());
         co_return;
     }
-    spdlog::error("the snapshot cannot be used, starting empty file={} reason={} set_aside={}",
-                  file, log_value(why.message), log_value(moved->string()));
+    spdlog::error(
+        "the snapshot cannot be used, starting empty file={} reason={} set_aside={} "
+        "kept_at_most={}",
+        file, log_value(why.message), log_value(moved->string()), kept_aside);
 }
 
 void SnapshotKeeper::keep_nothing(const Error& why) {

@@ -211,21 +211,6 @@ TEST_F(AgentStreamsTest, OddRemovalsAreRefusedInWords) {
     }
 }
 
-TEST_F(AgentStreamsTest, TooManyRemovalsAreRefused) {
-    open(1);
-    hello(1, "n1");
-    full(1, small_host());
-    v1::AgentMessage delta;
-    delta.mutable_delta()->set_sequence(2);
-    for (int i = 0; i <= 4096; ++i) {
-        *delta.mutable_delta()->add_removed() = removed_guest(std::to_string(i), "event");
-    }
-
-    say(1, delta);
-
-    EXPECT_EQ(sink.ended.at(1).message, "removed: expected at most 4096 entries, found 4097");
-}
-
 TEST_F(AgentStreamsTest, HeartbeatsKeepANodeFresh) {
     open(1);
     hello(1, "n1");

@@ -2,6 +2,7 @@
 #include "aggregator/config.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ Config good() {
     Config config;
     config.standalone = true;
     config.plaintext = true;
+    config.state_dir = std::filesystem::temp_directory_path();
     return config;
 }
 
@@ -41,7 +43,7 @@ TEST(ConfigTest, PlacesAndNamesAreLookedAt) {
     config.sample_documents = folder.path() / "absent";
     config.cpu_map = file;
     config.machine_type = std::string(100'000, 'q');
-    config.state_dir = "state";
+    config.state_dir = file;
     config.snapshot_file = "../a.snapshot";
 
     const auto faults = validate(config);

@@ -13,8 +13,10 @@
 
 #include "agent/agent.h"
 #include "agent/report_stream.h"
+#include "aggregator/messages.h"
 #include "cli/fleet.h"
 #include "cli/render_json.h"
+#include "tests/aggregator/fleet_fixture.h"
 #include "tests/aggregator/running_aggregator.h"
 #include "tests/support/fake_hypervisor.h"
 #include "tests/support/run_to_end.h"
@@ -106,6 +108,16 @@ TEST_F(RemovedGuestsTest, WatchTellsHowAndSinceWhen) {
         lines[3],
         testing::HasSubstr(R"("event":"removed","uuid":"u2","name":"guest-u2","state":"running",)"
                            R"("since":"1970-01-01T00:02:00Z","foundBy":"resync","node":"n1")"));
+}
+
+TEST(RemovedGuestsMessageTest, TooManyAreRefused) {
+    v1::Delta delta;
+    for (int i = 0; i <= 4096; ++i) {
+        *delta.add_removed() = removed_guest(std::to_string(i), "event");
+    }
+
+    EXPECT_EQ(removed_from_wire(delta.removed()).error().message,
+              "removed: expected at most 4096 entries, found 4097");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "aggregator/snapshot_file.h"
 #include "aggregator/snapshot_messages.h"
 #include "base/digest.h"
+#include "base/files.h"
 #include "tests/aggregator/fleet_fixture.h"
 #include "tests/support/temporary_folder.h"
 #include "virt_scout/v1/snapshot.pb.h"
@@ -222,9 +223,32 @@ TEST(SnapshotFileTest, FilesAreSetAsideWithTheTimeInTheirNameAndOverNothing) {
 
     EXPECT_FALSE(std::filesystem::exists(path));
     EXPECT_EQ(first.filename(), "a.snapshot.damaged-20231114T221320Z");
-    EXPECT_EQ(second.filename(), "a.snapshot.damaged-20231114T221320Z-2");
+    EXPECT_EQ(second.filename(), "a.snapshot.damaged-20231114T221320Z-002");
     EXPECT_EQ(load_snapshot(first).value(), "first");
     EXPECT_EQ(load_snapshot(second).value(), "second");
+}
+
+TEST(SnapshotFileTest, OnlyTheLastFewThatWereSetAsideAreKept) {
+    const test::TemporaryFolder folder;
+    const std::filesystem::path path = folder.path() / "a.snapshot";
+    const auto put_aside = [&](int number, std::chrono::seconds time) {
+        folder.write("a.snapshot", std::to_string(number));
+        return set_aside(path, WallTime{time}).value();
+    };
+    for (int i = 0; i < 20; ++i) {
+        put_aside(i, std::chrono::seconds{1'700'000'000 + i / 8});
+    }
+
+    const auto kept = list_files(folder.path()).value();
+
+    ASSERT_EQ(kept.size(), kept_aside);
+    for (std::size_t i = 0; i < kept_aside; ++i) {
+        EXPECT_EQ(load_snapshot(kept[i]).value(), std::to_string(20 - kept_aside + i));
+    }
+    // The wall clock may go back: the one that was just moved stays.
+    const auto early = put_aside(20, std::chrono::seconds{1'600'000'000});
+    EXPECT_EQ(load_snapshot(early).value(), "20");
+    EXPECT_EQ(list_files(folder.path()).value().size(), kept_aside);
 }
 
 }  // namespace

@@ -173,6 +173,40 @@ class StandaloneTest(unittest.TestCase):
         self.assertIn("agents.sock", done.stdout + done.stderr)
         self.assertEqual(self.ask("nodes")[0], CAN)
 
+    def test_7b_wrong_settings_end_with_code_2_and_a_sentence(self):
+        file = self.state / "file"
+        file.write_text("precious")
+        for name, *words in (("agent",), ("aggregator", "--standalone", "--plaintext")):
+            for check in ([], ["--check-config"]):
+                done = subprocess.run(
+                    [BIN / f"virt-scout-{name}", *words, "--state-dir", file, *check],
+                    stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30,
+                    check=False)
+                self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+                self.assertIn("--state-dir: expected a folder that this process may write",
+                              done.stderr)
+                self.assertNotIn("ready", done.stdout)
+        self.assertEqual(file.read_text(), "precious")
+
+    def test_7c_the_first_example_of_the_help_works_as_written(self):
+        shown = subprocess.run([BIN / "virt-scout-aggregator", "--help"], capture_output=True,
+                               text=True, timeout=30, check=True).stdout
+        example = shown.split("Examples:")[1].strip().splitlines()[0].split()
+        self.assertEqual(example[0], "virt-scout-aggregator")
+        # Only the ports may be taken on this machine.
+        daemon = subprocess.Popen(
+            [BIN / example[0], *example[1:], "--listen-grpc", "127.0.0.1:0", "--listen-http",
+             "127.0.0.1:0"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True)
+        log = []
+        for line in daemon.stdout:
+            log.append(line)
+            if " ready " in line:
+                daemon.terminate()
+        self.assertEqual(daemon.wait(timeout=30), 0, "".join(log))
+        self.assertTrue(any(" ready " in line for line in log), "".join(log))
+        daemon.stdout.close()
+
     def test_8_both_stop_in_time_and_leave_nothing(self):
         for name, sent in (("agent", signal.SIGTERM), ("aggregator", signal.SIGINT)):
             took, code = self.stop(name, sent)
