@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <utility>
 
 #include "base/logging.h"
@@ -114,11 +115,11 @@ std::string doubt_of(const pugi::xml_node& root, const pugi::xml_node& cpu,
     return root.attribute("id") ? "" : "the document is not of a running guest: it has no id";
 }
 
-std::string kind_of(const pugi::xml_node& hostdev) {
-    constexpr std::array<std::string_view, 5> kinds{"mdev", "pci", "scsi", "scsi_host", "usb"};
-    const std::string_view type = hostdev.attribute("type").value();
-    const bool known = std::find(kinds.begin(), kinds.end(), type) != kinds.end();
-    return "hostdev" + (known ? " " + std::string{type} : std::string{});
+/// The type only if it is one that libvirt has: answers do not repeat free text.
+std::string tie(std::string_view name, std::string_view type,
+                std::initializer_list<std::string_view> known) {
+    const bool told = std::find(known.begin(), known.end(), type) != known.end();
+    return std::string{name} + (told ? " " + std::string{type} : std::string{});
 }
 
 /// What libvirt or QEMU migrate under conditions that no document tells, if at all
@@ -126,16 +127,17 @@ std::string kind_of(const pugi::xml_node& hostdev) {
 migration::FeatureSet ties_of(const pugi::xml_node& root, Reader& reader) {
     std::vector<std::string> ties;
     if (const auto security = reader.only(root, "launchSecurity")) {
-        ties.push_back("launchSecurity " + reader.name_in(security, "type"));
+        ties.push_back(tie(security.name(), security.attribute("type").value(),
+                           {"s390-pv", "sev", "sev-snp", "tdx"}));
     }
     const auto devices = reader.only(root, "devices");
     for (const auto& device : devices.children()) {
         const std::string_view name = device.name();
         const std::string_view type = device.attribute("type").value();
         if (name == "hostdev") {
-            ties.push_back(kind_of(device));
+            ties.push_back(tie(name, type, {"mdev", "pci", "scsi", "scsi_host", "usb"}));
         } else if (name == "interface" && (type == "hostdev" || type == "vdpa")) {
-            ties.push_back("interface " + std::string{type});
+            ties.push_back(tie(name, type, {type}));
         } else if (name == "filesystem" || name == "shmem") {
             ties.emplace_back(name);
         }

@@ -262,6 +262,20 @@ TEST(DomainDocumentTest, TellsVcpusAndWhatTiesTheGuestToItsHost) {
                             "interface hostdev", "interface vdpa", "launchSecurity sev", "shmem"));
 }
 
+TEST(DomainDocumentTest, RepeatsNoFreeTextOfWhatTiesTheGuest) {
+    const auto ties = [](const std::string& type) {
+        return parse_domain("<domain type='kvm'><launchSecurity " + type + "/><devices><hostdev " +
+                            type + "/><interface " + type + "/></devices></domain>")
+            .value()
+            .cpu.ties.value();
+    };
+
+    for (const auto& type :
+         {std::string{}, std::string{"type=''"}, "type='" + std::string(250, 'x') + "'"}) {
+        EXPECT_THAT(ties(type), ElementsAre("hostdev", "launchSecurity")) << type;
+    }
+}
+
 TEST(ProfileDocumentTest, TellsTheMostVcpusOfTheMachineTypeThatWasAskedFor) {
     const auto most = [](const std::string& vcpu) {
         return parse_profile("<domainCapabilities>" + vcpu + "</domainCapabilities>")
