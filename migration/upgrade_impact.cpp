@@ -108,12 +108,22 @@ void compare_tsc(const HostFacts& before, const HostFacts& after, UpgradeImpact&
         return;
     }
     const bool fits = tsc_acceptable(*before.tsc_hz, *after.tsc_hz, after.tsc_scalable);
-    out.notes.push_back("TSC: changed from " + tsc_text(before) + " to " + tsc_text(after) +
-                        "; guests pinned to the frequency before " +
-                        (fits ? "still fit" : "cannot migrate to it") +
-                        (before.tsc_scalable && !after.tsc_scalable
-                             ? "; those pinned to lower ones cannot, for it no longer scales"
-                             : ""));
+    const bool fits_back = tsc_acceptable(*after.tsc_hz, *before.tsc_hz, before.tsc_scalable);
+    auto note = "TSC: changed from " + tsc_text(before) + " to " + tsc_text(after) +
+                "; guests pinned to the frequency before " +
+                (fits ? "still fit" : "cannot migrate to it");
+    if (before.tsc_scalable && !after.tsc_scalable) {
+        note += "; those pinned to lower ones cannot, for it no longer scales";
+    }
+    if (!fits_back) {
+        note += "; guests pinned to the new one cannot go to hosts that were not changed yet";
+    }
+    if (after.tsc_scalable && !before.tsc_scalable) {
+        note +=
+            "; guests pinned to ones lower than both cannot go to hosts that were not changed "
+            "yet, for those do not scale";
+    }
+    out.notes.push_back(std::move(note));
 }
 
 void compare_addresses(const Profile& before, const Profile& after, UpgradeImpact& out) {

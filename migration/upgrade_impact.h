@@ -30,7 +30,8 @@ struct UpgradeImpact {
     std::vector<std::string> notes;  ///< what changed beside the CPU features, or is not known of
                                      ///< it: machine types, TSC, width of physical addresses
     std::string advice;              ///< one sentence: whether guests need a restart for their
-                                     ///< CPU features, and which; it speaks of nothing else
+                                     ///< CPU features, and which; then whether machine types are
+                                     ///< gone, and whether there are notes. Or why not comparable
     std::string map;                 ///< cpu_map that was needed, or empty
     bool assumed = false;  ///< a side is a bare `<cpu>`: its own set stands for what it supports
 

@@ -99,8 +99,27 @@ TEST(UpgradeImpactTest, JudgesTscAndWidthOfAddresses) {
                                   HasSubstr("before cannot migrate to it; those pinned to lower")),
                             HasSubstr("fixed width over 46 bits cannot migrate to it")));
     EXPECT_THAT(better.notes,
-                ElementsAre(HasSubstr("the frequency before still fit"),
+                ElementsAre(AllOf(HasSubstr("the frequency before still fit; guests pinned to the "
+                                            "new one cannot go to hosts that were not changed"),
+                                  HasSubstr("lower than both cannot go")),
                             HasSubstr("over 46 bits cannot go to hosts that were not changed")));
+}
+
+TEST(UpgradeImpactTest, AsksTscBothWays) {
+    const auto map = test::small_map();
+    const auto machine = telling_host({"q35"}, 46);
+    const auto note = [&](const HostFacts& before, const HostFacts& after) {
+        return upgrade_impact({machine, before}, {machine, after}, &map).notes.at(0);
+    };
+    const HostFacts scaling{.tsc_hz = 2'000'000'000, .tsc_scalable = true};
+    const HostFacts faster{.tsc_hz = 3'000'000'000, .tsc_scalable = true};
+    const HostFacts fixed{.tsc_hz = 2'000'000'000};
+    constexpr auto back = "pinned to the new one cannot go to hosts that were not changed";
+
+    EXPECT_THAT(note(scaling, faster), AllOf(HasSubstr("still fit"), HasSubstr(back)));
+    EXPECT_THAT(note(faster, scaling), AllOf(HasSubstr("cannot migrate"), Not(HasSubstr(back))));
+    EXPECT_THAT(note(fixed, scaling),
+                AllOf(HasSubstr("still fit"), Not(HasSubstr(back)), HasSubstr("do not scale")));
 }
 
 TEST(UpgradeImpactTest, SaysWhatADocumentDoesNotTellInsteadOfTakingItForEqual) {
