@@ -48,9 +48,7 @@ Comparison compare(const PreparedGuest& guest, const PreparedNode& target) {
 }
 
 std::string not_judged(const GuestCpu& guest) {
-    return guest.ties ? std::string{}
-                      : "CPU, machine type and TSC only: devices are not judged, for they are not "
-                        "told of this guest";
+    return guest.ties ? std::string{} : "devices are not judged: they are not told of this guest";
 }
 
 std::string summary(const Placement& placement) {

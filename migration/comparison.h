@@ -47,6 +47,8 @@ struct PreparedGuest {
 };
 [[nodiscard]] PreparedGuest prepare(const GuestCpu& guest, const StockGuest& stock,
                                     const CpuMap* map);
+PreparedGuest prepare(const GuestCpu&& guest, const StockGuest& stock, const CpuMap* map) = delete;
+PreparedGuest prepare(const GuestCpu& guest, const StockGuest&& stock, const CpuMap* map) = delete;
 
 /// One node made ready for many guests. Refers to profile and facts, not to the labels.
 struct PreparedNode {

@@ -90,6 +90,7 @@ struct TruthGuest {
     EffectiveSet features;        ///< effective_features()
 };
 [[nodiscard]] TruthGuest prepare(const GuestCpu& guest, const CpuMap* map);
+TruthGuest prepare(const GuestCpu&& guest, const CpuMap* map) = delete;
 
 /// Features of the guest that the host cannot enable; vmx-* only where both list some. Both sets
 /// must be known.
@@ -110,9 +111,10 @@ struct TruthTarget {
 };
 [[nodiscard]] TruthTarget prepare(Target target, const CpuMap* map);
 
-/// What one side does not tell makes the answer unknown, never an error; both sides' faults and
-/// everything that is missing are among the reasons. Both were prepared with one map, which may be
-/// null.
+/// What one side does not tell makes the answer unknown, never an error. Passed over are only the
+/// machine type and the number of vCPUs where either side does not tell them, and ties that are not
+/// told of the guest: not_judged() of comparison.h names those. Both sides' faults and everything
+/// that is missing are among the reasons. Both were prepared with one map, which may be null.
 [[nodiscard]] TruthAnswer compare_truth(const TruthGuest& guest, const TruthTarget& target);
 [[nodiscard]] TruthAnswer compare_truth(const GuestCpu& guest, Target target, const CpuMap* map);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "migration/comparison.h"
 
+#include <utility>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +12,15 @@ namespace scout::migration {
 namespace {
 
 using test::host;
+
+template <typename Guest, typename Stock>
+concept CanBePrepared = requires(Guest&& guest, Stock&& stock) {
+    prepare(std::forward<Guest>(guest), std::forward<Stock>(stock), nullptr);
+};
+static_assert(CanBePrepared<GuestCpu&, const StockGuest&>);
+static_assert(!CanBePrepared<GuestCpu, const StockGuest&>, "would outlive its guest");
+static_assert(!CanBePrepared<const GuestCpu&, StockGuest>);
+static_assert(!CanBePrepared<GuestCpu, StockGuest>);
 
 Comparison ask(const Profile& from, const Profile& to) {
     return test::compare_hosts(from, to, test::small_map());
@@ -109,8 +120,7 @@ TEST(ComparisonTest, TakesNoMissingModelOrVendorForANoOnABareCpu) {
 
 TEST(ComparisonTest, SaysOnceWhatNoAnswerJudges) {
     GuestCpu guest{.model = "Small"};
-    EXPECT_TRUE(
-        not_judged(guest).starts_with("CPU, machine type and TSC only: devices are not judged"));
+    EXPECT_EQ(not_judged(guest), "devices are not judged: they are not told of this guest");
 
     guest.ties = FeatureSet{"hostdev pci"};
     EXPECT_EQ(not_judged(guest), "") << "each answer says it";
