@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <string>
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -61,6 +62,23 @@ TEST(FilesTest, RefusesAFileOverTheLimitAndNamesIt) {
     ASSERT_FALSE(text);
     EXPECT_EQ(text.error().code, Errc::invalid);
     EXPECT_NE(text.error().message.find("big"), std::string::npos);
+}
+
+TEST(FilesTest, RefusesAFolderOfMoreFilesThanTheLimit) {
+    const test::TemporaryFolder folder;
+    const auto file = folder.write("0", "");
+    for (std::size_t i = 1; i < folder_limit; ++i) {
+        std::filesystem::create_hard_link(file, folder.path() / std::to_string(i));
+    }
+    folder.write(".hidden", "");
+    ASSERT_EQ(list_files(folder.path()).value().size(), folder_limit);
+
+    folder.write("one more", "");
+    const auto over = list_files(folder.path());
+
+    ASSERT_FALSE(over);
+    EXPECT_EQ(over.error().code, Errc::invalid);
+    EXPECT_NE(over.error().message.find("at most 10000 files"), std::string::npos);
 }
 
 TEST(FilesTest, SaysNotFoundForAMissingFile) {
