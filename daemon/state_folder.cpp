@@ -21,10 +21,6 @@ std::string expected(const std::string& found) {
            ": choose another folder, or change its owner or mode";
 }
 
-std::string not_writable(const fs::path& folder, const std::string& why) {
-    return expected(log_value(folder.string()) + ", where it may not: " + why);
-}
-
 /// The folder itself, or the nearest one above that is there.
 fs::path nearest_there(fs::path folder) {
     std::error_code error;
@@ -58,14 +54,9 @@ std::string state_folder_fault(const fs::path& folder) {
     const auto there = nearest_there(folder);
     std::error_code error;
     const auto type = fs::status(there, error).type();
-    if (error) {
-        return expected(log_value(there.string()) + ": " + error.message());
-    }
-    if (type != fs::file_type::directory) {
+    // Whoever may not look at it may be another user than the daemon's.
+    if (error != std::errc::permission_denied && type != fs::file_type::directory) {
         return expected(log_value(there.string()) + ", which is no folder");
-    }
-    if (::faccessat(AT_FDCWD, there.c_str(), W_OK | X_OK, AT_EACCESS) != 0) {
-        return not_writable(there, std::generic_category().message(errno));
     }
     return {};
 }
@@ -77,7 +68,8 @@ Status make_state_folder(const fs::path& folder) {
         error = write_probe(folder);
     }
     if (error) {
-        return fail(Errc::invalid, not_writable(folder, error.message()));
+        return fail(Errc::invalid, expected(log_value(folder.string()) +
+                                            ", where it may not: " + error.message()));
     }
     return {};
 }

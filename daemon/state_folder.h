@@ -9,8 +9,8 @@
 /// The folder where a daemon keeps what survives a restart. Blocking; main thread.
 namespace scout::daemon {
 
-/// Why this process could not keep files there: expected, found, what to do. Empty if it could, as
-/// far as can be told without making anything.
+/// Why no process could keep files there: a relative path, or one that leads through what is no
+/// folder. Empty if none is seen: the rights of its user are for make_state_folder() to find.
 [[nodiscard]] std::string state_folder_fault(const std::filesystem::path& folder);
 
 /// Makes the folder and those above that are missing, and a file in it that goes at once.
