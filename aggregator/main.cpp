@@ -13,6 +13,7 @@
 #include "base/logging.h"
 #include "base/offload.h"
 #include "daemon/command_line.h"
+#include "daemon/open_files.h"
 #include "daemon/run.h"
 #include "daemon/state_folder.h"
 #include "wire/grpc_logs.h"
@@ -57,6 +58,7 @@ int run(int argc, const char* const* argv) {
         }
     }
     wire::route_grpc_logs();
+    daemon::raise_open_files_limit();
     const SystemClock clock;
     asio::io_context loop{1};
     BlockingPool pool(pool_threads);

@@ -14,7 +14,6 @@
 #include "base/offload.h"
 #include "base/task_scope.h"
 #include "base/version.h"
-#include "daemon/open_files.h"
 #include "daemon/stop_signals.h"
 #include "daemon/systemd.h"
 
@@ -99,7 +98,6 @@ void stop_pool(BlockingPool& pool, int code) {
 
 int run_service(asio::io_context& loop, BlockingPool& pool, Service& service,
                 const RunOptions& options, const std::function<void()>& on_ready) {
-    raise_open_files_limit();
     Runner runner(loop, service, options, on_ready);
     int code = exit_failed;
     std::exception_ptr thrown;

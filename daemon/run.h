@@ -45,12 +45,11 @@ struct RunOptions {
 };
 
 /// Runs the service on the loop until SIGTERM, SIGINT or SIGHUP: signals, start, READY, watchdog,
-/// stop, the pool's stop, all in order. A call that is stuck in the pool would come home to a loop
-/// that is gone: the process is left at once then, with the exit code that it has. A second signal
-/// ends the process at once (exit code 1), even if the loop hangs. Call once, from main, before
-/// other threads exist: SIGPIPE is ignored from here on, and as many files may be open as the hard
-/// limit allows. `on_ready` is for what wants to be told
-/// once (tests, start scripts); may be empty.
+/// stop, the pool's stop, all in order. A call that is stuck in the pool may still use what its
+/// caller is about to destroy: the process is left at once then, with the exit code that it has. A
+/// second signal ends the process at once (exit code 1), even if the loop hangs. Call once, from
+/// main: SIGPIPE is ignored from here on. `on_ready` is for what wants to be told once (tests,
+/// start scripts); may be empty.
 [[nodiscard]] int run_service(asio::io_context& loop, BlockingPool& pool, Service& service,
                               const RunOptions& options,
                               const std::function<void()>& on_ready = {});
