@@ -25,13 +25,20 @@ constexpr std::chrono::seconds settled{30};
 constexpr BackoffRange again_range{.least = std::chrono::seconds{1},
                                    .most = std::chrono::seconds{10}};
 
+/// Trouble of one kind whose reason is worded anew each time is told no more often.
+constexpr std::chrono::minutes tell_again{1};
+
 struct Trouble {
     spdlog::level::level_enum level;  ///< error: it stays so until somebody mends something
     std::string_view text;
     std::string_view what_to_do;
 };
 
-/// What the end of a stream means to the people who run this agent.
+constexpr Trouble trouble_here{spdlog::level::err, "this agent cannot report",
+                               "mend what the reason names; check this agent's "
+                               "aggregator-address, tls-ca, tls-cert and tls-key"};
+
+/// What an end of the stream by the aggregator means to the people who run this agent.
 Trouble trouble_of(Errc code) {
     using spdlog::level::err;
     constexpr std::string_view refused = "the aggregator refuses this agent's reports";
@@ -39,7 +46,7 @@ Trouble trouble_of(Errc code) {
         case Errc::unavailable:
         case Errc::timed_out:
         case Errc::cancelled:
-            return {spdlog::level::warn, "no aggregator takes reports", "nothing unless it stays"};
+            return {spdlog::level::warn, "no reports are taken for now", "nothing unless it stays"};
         case Errc::refused:
             return {err, refused, "mend what the reason names"};
         case Errc::invalid:
@@ -52,15 +59,6 @@ Trouble trouble_of(Errc code) {
     return {err, refused, "see the aggregator's log"};
 }
 
-/// One half of a session that throws must end the other half too, which `||` would wait for.
-Task<Error> guarded(Task<Error> half) {
-    try {
-        co_return co_await std::move(half);
-    } catch (const std::exception& error) {
-        co_return Error{Errc::internal, error.what()};
-    }
-}
-
 }  // namespace
 
 Reporter::Reporter(HelloMessage hello, ReportPolicy policy, Parts parts, std::uint64_t seed)
@@ -69,14 +67,14 @@ Reporter::Reporter(HelloMessage hello, ReportPolicy policy, Parts parts, std::ui
 Task<> Reporter::run() {
     for (;;) {
         const auto begun = parts_.pacer.now();
-        const Error error = co_await session();
+        const Ended ended = co_await session();
         set_connected(false);
         // The aggregator's own "cancelled" is one more reason to come again.
         const auto cancelled = co_await asio::this_coro::cancellation_state;
         if (cancelled.cancelled() != asio::cancellation_type::none) {
             co_return;
         }
-        tell(error);
+        tell(ended);
         if (parts_.pacer.now() - begun >= settled) {
             backoff_.reset();
         }
@@ -88,16 +86,26 @@ Task<> Reporter::run() {
     }
 }
 
-Task<Error> Reporter::session() {
+/// One half of a session that throws must end the other half too, which `||` would wait for.
+Task<Reporter::Ended> Reporter::guarded(Task<Error> half) {
+    try {
+        Error error = co_await std::move(half);
+        co_return Ended{.error = std::move(error)};
+    } catch (const std::exception& error) {
+        co_return Ended{.error = {Errc::internal, error.what()}, .here = true};
+    }
+}
+
+Task<Reporter::Ended> Reporter::session() {
     using namespace asio::experimental::awaitable_operators;
     auto opened = parts_.link.open();
     if (!opened) {
-        co_return std::move(opened.error());
+        co_return Ended{.error = std::move(opened.error()), .here = true};
     }
     const auto stream = std::move(*opened);
     state_.connected();
     auto ended = co_await (guarded(send_all(stream.get())) || guarded(receive_all(stream.get())));
-    co_return std::visit([](Error& error) { return std::move(error); }, ended);
+    co_return std::visit([](Ended& half) { return std::move(half); }, ended);
 }
 
 Task<Error> Reporter::send_all(ReportStream* stream) {
@@ -140,19 +148,26 @@ void Reporter::take(const Request& request) {
 void Reporter::set_connected(bool connected) {
     if (connected && !connected_) {
         spdlog::info("the aggregator takes reports");
-        last_error_.clear();
+        if (told_) {
+            told_->reason.clear();
+        }
     }
     connected_ = connected;
     parts_.metrics.aggregator_connected.Set(connected ? 1 : 0);
 }
 
 /// A failure is worth telling once; the same one again and again is detail.
-void Reporter::tell(const Error& error) {
-    const auto trouble = trouble_of(error.code);
-    const auto level = error.message == last_error_ ? spdlog::level::debug : trouble.level;
-    last_error_ = error.message;
-    spdlog::log(level, "{}, trying again reason={} to_do={}", trouble.text,
-                log_value(error.message), log_value(trouble.what_to_do));
+void Reporter::tell(const Ended& ended) {
+    const auto& reason = ended.error.message;
+    const auto trouble = ended.here ? trouble_here : trouble_of(ended.error.code);
+    const auto now = parts_.pacer.now();
+    const bool worth = !told_ || told_->text != trouble.text ||
+                       (told_->reason != reason && now - told_->time >= tell_again);
+    if (worth) {
+        told_ = {.text = trouble.text, .reason = reason, .time = now};
+    }
+    spdlog::log(worth ? trouble.level : spdlog::level::debug, "{}, trying again reason={} to_do={}",
+                trouble.text, log_value(reason), log_value(trouble.what_to_do));
 }
 
 }  // namespace scout::agent

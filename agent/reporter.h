@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "agent/aggregator_link.h"
 #include "agent/metrics.h"
@@ -38,18 +40,31 @@ public:
     [[nodiscard]] const ReportState& state() const noexcept { return state_; }
 
 private:
-    [[nodiscard]] Task<Error> session();
+    /// How a session ended.
+    struct Ended {
+        Error error;
+        bool here = false;  ///< this agent failed, and not the aggregator
+    };
+    /// What was logged last, so that the same is not told all the time.
+    struct Told {
+        std::string_view text;
+        std::string reason;
+        SteadyTime time;
+    };
+
+    [[nodiscard]] Task<Ended> session();
+    [[nodiscard]] static Task<Ended> guarded(Task<Error> half);
     [[nodiscard]] Task<Error> send_all(ReportStream* stream);
     [[nodiscard]] Task<Error> receive_all(ReportStream* stream);
     void take(const Request& request);
     void set_connected(bool connected);
-    void tell(const Error& error);
+    void tell(const Ended& ended);
 
     Parts parts_;
     ReportState state_;
     Backoff backoff_;
     bool connected_ = false;
-    std::string last_error_;
+    std::optional<Told> told_;
 };
 
 }  // namespace scout::agent

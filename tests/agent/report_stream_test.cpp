@@ -80,6 +80,21 @@ TEST_F(ReportStreamTest, TellsWhyTheAggregatorRefused) {
     EXPECT_EQ(later.error().code, Errc::refused);
 }
 
+TEST_F(ReportStreamTest, TellsThatAnAddressTakesNoReports) {
+    test::ReportServer server;
+    server.refuse = grpc::Status(grpc::StatusCode::UNIMPLEMENTED, "");
+    connect(server.address());
+
+    static_cast<void>(send(HelloMessage{}));
+    const auto answer = test::run_to_end(loop, stream->receive());
+
+    ASSERT_FALSE(answer);
+    EXPECT_EQ(answer.error().code, Errc::invalid);
+    EXPECT_EQ(answer.error().message,
+              "report: this address takes no reports: expected an aggregator's listen-grpc (its "
+              "query-socket takes questions only)");
+}
+
 TEST_F(ReportStreamTest, FailsSoonWhereNobodyListens) {
     std::string address;
     {

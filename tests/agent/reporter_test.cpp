@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <sstream>
+#include <stdexcept>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
@@ -23,6 +24,7 @@ namespace scout::agent {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::HasSubstr;
 
 /// Lets time pass by itself: a wait is over at once, and the clock shows its end. When the time is
 /// up it waits for ever, and tells.
@@ -71,6 +73,9 @@ public:
         Stream& operator=(Stream&&) = delete;
 
         Task<Status> send(Message message) override {
+            if (link_.send_throws) {
+                throw std::length_error{"no such length"};
+            }
             if (taken_ == link_.patience) {
                 co_return fail(link_.end);
             }
@@ -99,10 +104,15 @@ public:
         if (on_open) {
             on_open();
         }
+        if (cannot_open) {
+            return fail(*cannot_open);
+        }
         return std::make_unique<Stream>(*this);
     }
 
     std::function<void()> on_open;
+    std::optional<Error> cannot_open;
+    bool send_throws = false;
     std::size_t patience = 0;
     Error end{Errc::unavailable, "connection refused"};  ///< of a stream, after its patience
     std::deque<Request> requests;
@@ -201,26 +211,72 @@ private:
     std::ostringstream lines_;
 };
 
-TEST_F(ReporterTest, TellsARefusalFromAnAggregatorThatIsAway) {
-    using testing::HasSubstr;
-    using testing::Not;
-    const auto told = [this](Error end) {
+class ReporterLogTest : public ReporterTest {
+protected:
+    /// What an hour without a report looks like.
+    std::string told() {
         loop.restart();
-        link.end = std::move(end);
         const LogOf log;
         FakePacer pacer(loop, 1h);
         run_until_the_time_is_up(pacer);
         return log.text();
-    };
+    }
+    static std::size_t count(const std::string& text, const std::string& what) {
+        std::size_t found = 0;
+        for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) {
+            ++found;
+        }
+        return found;
+    }
+};
 
-    EXPECT_THAT(told({Errc::unavailable, "connection refused"}),
-                HasSubstr("[warning] no aggregator takes reports, trying again"));
+TEST_F(ReporterLogTest, TellsARefusalFromAnAggregatorThatIsAway) {
+    EXPECT_THAT(told(), HasSubstr("[warning] no reports are taken for now, trying again "
+                                  "reason=\"connection refused\""));
     for (const auto code : {Errc::refused, Errc::invalid, Errc::not_found, Errc::internal}) {
-        const auto text = told({code, "give it another name"});
+        link.end = {code, "give it another name"};
+        const auto text = told();
         EXPECT_THAT(text, HasSubstr("[error] the aggregator refuses this agent's reports, trying "
                                     "again reason=\"give it another name\" to_do="));
-        EXPECT_THAT(text, Not(HasSubstr("no aggregator")));
+        EXPECT_EQ(count(text, "trying again"), 1U);
     }
+}
+
+TEST_F(ReporterLogTest, OwnFailuresAreNotPutOnTheAggregator) {
+    for (const auto code : {Errc::not_found, Errc::unavailable}) {
+        link.cannot_open = Error{code, "/nope/ca: No such file"};
+        const auto text = told();
+        EXPECT_THAT(text, HasSubstr("[error] this agent cannot report, trying again "
+                                    "reason=\"/nope/ca: No such file\" to_do="));
+        EXPECT_EQ(count(text, "trying again"), 1U);
+    }
+    link.cannot_open.reset();
+    link.send_throws = true;
+    EXPECT_THAT(told(), HasSubstr("[error] this agent cannot report, trying again "
+                                  "reason=\"no such length\""));
+}
+
+TEST_F(ReporterLogTest, ReasonThatIsAnotherEachTimeIsToldOnceAMinute) {
+    link.on_open = [this] {
+        link.end = {Errc::refused, "heard of " + std::to_string(link.opened) + " s ago"};
+    };
+
+    const auto errors = count(told(), "[error]");
+
+    EXPECT_GE(link.opened, 360U);
+    EXPECT_GE(errors, 50U);
+    EXPECT_LE(errors, 60U);
+}
+
+TEST_F(ReporterLogTest, RefusalAfterEachWelcomeIsToldOnceAMinute) {
+    link.patience = 1;
+    link.end = {Errc::refused, "a report like this is refused"};
+    link.on_open = [this] { link.requests = {Welcome{}}; };
+
+    const auto text = told();
+
+    EXPECT_GE(count(text, "the aggregator takes reports"), 100U);
+    EXPECT_LE(count(text, "[error]"), 60U);
 }
 
 TEST_F(ReporterTest, IsBackBeforeItsNodeIsStaleHoweverLongTheAggregatorWasAway) {
