@@ -8,14 +8,13 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 
 #include "base/logging.h"
+#include "wire/unix_socket.h"
 
 namespace scout::wire {
 namespace {
 
-constexpr std::size_t unix_path_limit = sizeof(sockaddr_un::sun_path) - 1;
 constexpr std::size_t host_limit = 253;
 
 tl::unexpected<Error> wrong_form(std::string_view text, std::string_view why) {
@@ -30,11 +29,8 @@ Result<Endpoint> parse_unix(std::string_view text, std::string_view path) {
     if (path.empty() || path.front() != '/') {
         return wrong_form(text, "the path of a unix socket must be absolute");
     }
-    if (path.size() > unix_path_limit) {
-        return fail(Errc::invalid, "expected a unix socket path of at most " +
-                                       std::to_string(unix_path_limit) + " bytes, found " +
-                                       std::to_string(path.size()) + ": choose a shorter folder, " +
-                                       log_value(path));
+    if (auto fits = check_unix_path(path); !fits) {
+        return fail(std::move(fits.error()));
     }
     if (path.find('\0') != std::string_view::npos) {
         return wrong_form(text, "the path has a zero byte");

@@ -3,10 +3,15 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 
 namespace scout::wire {
+
+/// Errc::invalid for a path that no unix socket has: none, or over 107 bytes (the kernel's limit
+/// for sun_path).
+[[nodiscard]] Status check_unix_path(std::string_view path);
 
 /// The place of a server's unix socket (case 30): taken in claim(), given back at the end.
 ///
@@ -16,9 +21,11 @@ namespace scout::wire {
 /// place back comes before the shutdown. Moves; any thread.
 class UnixSocketPlace {
 public:
-    /// Errc::invalid for a path over 107 bytes (the kernel's limit for sun_path), or whose folder
-    /// leaves no room for the private name; Errc::refused, and nothing is touched, for a live peer,
-    /// a file that is no socket, and a folder that is not there. A stale socket is fine.
+    /// Errc::invalid as from check_unix_path(), and for a folder over 97 bytes, which leaves no
+    /// room for the private name.
+    [[nodiscard]] static Status check_path(const std::string& path);
+    /// Errors: those of check_path(); Errc::refused, and nothing is touched, for a live peer, a
+    /// file that is no socket, and a folder that is not there. A stale socket is fine.
     [[nodiscard]] static Result<UnixSocketPlace> claim(std::string path);
     ~UnixSocketPlace() { give_back(); }
     UnixSocketPlace(const UnixSocketPlace&) = delete;
@@ -28,8 +35,9 @@ public:
 
     /// Where to bind and listen.
     [[nodiscard]] const std::string& private_name() const noexcept { return private_name_; }
-    /// Moves the socket that listens to its place, over a stale one. Errc::refused as in claim(),
-    /// if somebody was quicker; Errc::unavailable if it cannot be moved.
+    /// Moves the socket that listens to its place, from which only a stale one is taken away, also
+    /// if another process does the same now. Errc::refused as in claim(), if somebody was quicker;
+    /// Errc::unavailable if it cannot be moved.
     [[nodiscard]] Status publish();
     /// Takes the socket away, unless it is another's by now. At most once.
     void give_back() noexcept;

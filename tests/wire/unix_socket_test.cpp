@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/unix_socket.h"
 
+#include <array>
+#include <barrier>
 #include <cstring>
 #include <filesystem>
 #include <string>
+#include <thread>
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -78,7 +81,38 @@ TEST_F(UnixSocketPlaceTest, SuccessorsSocketIsLeftAlone) {
     EXPECT_TRUE(reachable(path));
 }
 
+/// Two that start at the same time: one of them serves, and the other one is told.
 TEST_F(UnixSocketPlaceTest, WhoWasQuickerIsLeftAlone) {
+    for (int round = 0; round < 200; ++round) {
+        if (round % 2 == 1) {
+            listen_at(path).reset();  // stale
+        }
+        std::array places{UnixSocketPlace::claim(path).value(),
+                          UnixSocketPlace::claim(path).value()};
+        std::array sockets{listen_at(places[0].private_name()),
+                           listen_at(places[1].private_name())};
+        std::array<Status, 2> published;
+        std::barrier both(2);
+        const auto start = [&](std::size_t i) {
+            both.arrive_and_wait();
+            published[i] = places[i].publish();
+        };
+        std::thread other(start, 1);
+        start(0);
+        other.join();
+
+        ASSERT_NE(published[0].has_value(), published[1].has_value()) << "round " << round;
+        const std::size_t loser = published[0] ? 1 : 0;
+        EXPECT_EQ(published[loser].error().code, Errc::refused);
+        sockets[loser].reset();
+        places[loser].give_back();
+        EXPECT_TRUE(reachable(path)) << "round " << round;
+        places[1 - loser].give_back();
+        EXPECT_FALSE(std::filesystem::exists(path));
+    }
+}
+
+TEST_F(UnixSocketPlaceTest, FileThatCameMeanwhileIsLeftAlone) {
     auto place = UnixSocketPlace::claim(path).value();
     const auto socket = listen_at(place.private_name());
     folder.write("a.sock", "precious");
