@@ -7,7 +7,6 @@
 
 #include <boost/json/serialize.hpp>
 #include <boost/json/string.hpp>
-#include <boost/json/value.hpp>
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
@@ -19,13 +18,37 @@ namespace {
 
 constexpr std::size_t longest_value = 512;
 
+void append_hex(std::string& out, char c) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    const auto byte = static_cast<unsigned char>(c);
+    out += "\\x";
+    out += digits[byte >> 4U];
+    out += digits[byte & 0xfU];
+}
+
+/// The text with `\xNN` for each byte that is not UTF-8.
+std::string as_utf8(std::string_view text) {
+    std::string out;
+    out.reserve(text.size());
+    while (!text.empty()) {
+        const auto length = first_character(text).length;
+        if (length == 0) {
+            append_hex(out, text.front());
+        } else {
+            out += text.substr(0, length);
+        }
+        text.remove_prefix(length == 0 ? 1 : length);
+    }
+    return out;
+}
+
 /// Writes one record as a JSON object on one line.
 class JsonFormatter final : public spdlog::formatter {
 public:
     void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& out) override {
         head_.format(message, head_text_);
         const std::string_view body{message.payload.data(), message.payload.size()};
-        const std::string text = boost::json::serialize(boost::json::value{body});
+        const std::string text = boost::json::serialize(boost::json::string(as_utf8(body)));
         out.append(head_text_.data(), head_text_.data() + head_text_.size());
         out.append(text.data(), text.data() + text.size());
         out.push_back('}');
@@ -79,13 +102,13 @@ std::string log_value(std::string_view text) {
     text = head_of(text, longest_value);
     bool quote = text.empty();
     std::string out;
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (byte < 0x20 || byte == 0x7f) {
-            constexpr std::string_view digits = "0123456789abcdef";
-            out += "\\x";
-            out += digits[byte >> 4U];
-            out += digits[byte & 0xfU];
+    while (!text.empty()) {
+        const char c = text.front();
+        const auto length = first_character(text).length;
+        if (length > 1) {
+            out += text.substr(0, length);
+        } else if (length == 0 || static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+            append_hex(out, c);
         } else if (c == '"' || c == '\\') {
             out += '\\';
             out += c;
@@ -94,6 +117,7 @@ std::string log_value(std::string_view text) {
             quote = quote || c == ' ' || c == '=';
             out += c;
         }
+        text.remove_prefix(length == 0 ? 1 : length);
     }
     if (cut) {
         out += "…";

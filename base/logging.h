@@ -18,8 +18,8 @@ struct LogConfig {
 /// moves; info = state transitions; debug = detail of single VMs. Call once, from main.
 [[nodiscard]] Status set_up_logging(const LogConfig& config, bool to_stderr = false);
 
-/// A value made safe for one logfmt field or a terminal: control characters escaped, quoted where
-/// it has spaces, cut at 512 bytes.
+/// A value made safe for one logfmt field or a terminal: control characters and what is not UTF-8
+/// escaped, quoted where it has spaces, cut at 512 bytes.
 [[nodiscard]] std::string log_value(std::string_view text);
 
 }  // namespace scout

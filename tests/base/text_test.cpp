@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <chrono>
 
+#include <boost/json/parse.hpp>
 #include <gtest/gtest.h>
+#include <spdlog/spdlog.h>
 
 #include "base/clock.h"
 #include "base/digest.h"
@@ -27,7 +29,21 @@ TEST(LogValueTest, KeepsOneRecordOnOneLine) {
     EXPECT_EQ(log_value("a\nb\x1b[31m"), "a\\x0ab\\x1b[31m");
     EXPECT_EQ(log_value("say \"no\""), "\"say \\\"no\\\"\"");
     EXPECT_EQ(log_value(""), "\"\"");
+    EXPECT_EQ(log_value("r\u00fcck"), "r\u00fcck");
+    EXPECT_EQ(log_value("\xff\xfe.xml"), "\\xff\\xfe.xml") << "not UTF-8: no log could be parsed";
     EXPECT_LT(log_value(std::string(100'000, 'x')).size(), 600U);
+}
+
+TEST(LoggingTest, WritesOneJsonObjectForARecord) {
+    const auto logger = spdlog::default_logger();
+    ASSERT_TRUE(set_up_logging({.level = "info", .format = "json"}, true));
+    testing::internal::CaptureStderr();
+    spdlog::warn("left out file=\"{}\"", "\xff");
+    const auto line = boost::json::parse(testing::internal::GetCapturedStderr());
+    spdlog::set_default_logger(logger);
+
+    EXPECT_EQ(line.at("level"), "warning");
+    EXPECT_EQ(line.at("msg"), R"(left out file="\xff")");
 }
 
 TEST(LoggingTest, RefusesLevelsAndFormatsThatDoNotExist) {
