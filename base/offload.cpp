@@ -17,8 +17,8 @@ namespace {
 
 using Ended = asio::experimental::concurrent_channel<void(boost::system::error_code)>;
 
-/// How a pool thread tells the waiting coroutine that the work is done. It outlives neither that
-/// coroutine nor its loop: work that comes home later finds it closed.
+/// How a pool thread tells the waiting coroutine that the work is done. Both hold it; the channel
+/// lives no longer than the coroutine and its loop, and work that comes home later finds it closed.
 class EndSignal {
 public:
     explicit EndSignal(Ended& channel) : channel_(&channel) {}

@@ -74,7 +74,7 @@ auto offload(BlockingPool& pool, std::chrono::milliseconds limit, Fn fn)
     -> Task<std::invoke_result_t<Fn&>> {
     using Answer = std::invoke_result_t<Fn&>;
     auto answer = std::make_shared<std::optional<Answer>>();
-    auto work = [answer, fn = std::move(fn)]() mutable { answer->emplace(fn()); };
+    std::function<void()> work = [answer, fn = std::move(fn)]() mutable { answer->emplace(fn()); };
     auto ran = co_await run_blocking(pool, limit, std::move(work));
     if (!ran) {
         co_return fail(std::move(ran.error()));
