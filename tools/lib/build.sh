@@ -32,21 +32,21 @@ run_ctest() {
 # The line in which ctest sums up a preset.
 closing_line() { grep -E '^[0-9]+% tests passed' "$root/build/$1-ctest.log" | tail -n 1; }
 
-# fuzz_all SECONDS: every fuzz target, seeds first; a crash leaves its input in build/fuzz/found.
+# fuzz_all SECONDS: every fuzz target, seeds first; a crash leaves its input in build/asan/found.
 fuzz_all() {
-    local seconds=$1 target name seeds found=$root/build/fuzz/found
+    local seconds=$1 target name seeds found=$root/build/asan/found
     mkdir -p "$found"
-    for target in "$root"/build/fuzz/bin/*_fuzz; do
+    for target in "$root"/build/asan/bin/*_fuzz; do
         name=$(basename "$target")
-        mkdir -p "$root/build/fuzz/corpus/$name"
+        mkdir -p "$root/build/asan/corpus/$name"
         seeds=("$root/tests/fuzz/seeds/$name")
-        [[ ! -d $root/build/fuzz/seeds/$name ]] || seeds=("$root/build/fuzz/seeds/$name")
+        [[ ! -d $root/build/asan/seeds/$name ]] || seeds=("$root/build/asan/seeds/$name")
         "$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 -max_len=65536 \
             -print_final_stats=0 -verbosity=0 -artifact_prefix="$found/$name-" \
-            "$root/build/fuzz/corpus/$name" "${seeds[@]}" \
-            >"$root/build/fuzz/$name.log" 2>&1 || {
-            tail -n 40 "$root/build/fuzz/$name.log" >&2
-            die "$name found a fault; the input lies in build/fuzz/found"
+            "$root/build/asan/corpus/$name" "${seeds[@]}" \
+            >"$root/build/asan/$name.log" 2>&1 || {
+            tail -n 40 "$root/build/asan/$name.log" >&2
+            die "$name found a fault; the input lies in build/asan/found"
         }
         note "$name: no fault in $seconds s"
     done
