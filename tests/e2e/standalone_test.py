@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 from pathlib import Path
@@ -198,6 +199,12 @@ class StandaloneTest(unittest.TestCase):
             [BIN / example[0], *example[1:], "--listen-grpc", "127.0.0.1:0", "--listen-http",
              "127.0.0.1:0"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, text=True)
+        self.addCleanup(daemon.stdout.close)
+        self.addCleanup(daemon.wait)
+        self.addCleanup(daemon.kill)
+        limit = threading.Timer(START_LIMIT, daemon.kill)
+        self.addCleanup(limit.cancel)
+        limit.start()
         log = []
         for line in daemon.stdout:
             log.append(line)
@@ -205,7 +212,6 @@ class StandaloneTest(unittest.TestCase):
                 daemon.terminate()
         self.assertEqual(daemon.wait(timeout=30), 0, "".join(log))
         self.assertTrue(any(" ready " in line for line in log), "".join(log))
-        daemon.stdout.close()
 
     def test_8_both_stop_in_time_and_leave_nothing(self):
         for name, sent in (("agent", signal.SIGTERM), ("aggregator", signal.SIGINT)):
