@@ -131,11 +131,12 @@ Status AgentStreams::check_rival(const Session& session, const v1::Hello& hello,
         node->host_identity != hello.host_identity()) {
         return {};
     }
-    return fail(Errc::refused, "node " + hello.node() + " is reported by agent " +
-                                   log_value(rival.instance) + " of this host, heard of " +
-                                   std::to_string(silent.count()) + " s ago; this one is agent " +
-                                   log_value(session.instance) +
-                                   ": stop one of them (the number in front is its process)");
+    // Not refused: after the end of the first one by force this is what its successor hears.
+    return fail(Errc::unavailable, "node " + hello.node() + " is reported by agent " +
+                                       log_value(rival.instance) + " of this host, heard of " +
+                                       std::to_string(silent.count()) +
+                                       " s ago; this one is agent " + log_value(session.instance) +
+                                       ": stop one of them (the number in front is its process)");
 }
 
 Status AgentStreams::hello(SessionId id, Session& session, const v1::Hello& hello, SteadyTime now) {

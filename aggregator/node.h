@@ -66,6 +66,12 @@ struct HostReport {
 /// By how long ago the node was last heard of; documents are always fresh.
 enum class Freshness : std::uint8_t { fresh, stale, gone };
 
+/// A profile that a node had, and the last facts of the host that it was told with.
+struct SeenProfile {
+    SharedProfile profile;  ///< null: none seen
+    migration::HostFacts facts;
+};
+
 enum class NodeKind : std::uint8_t {
     agent,     ///< reported by an agent
     document,  ///< read from a file at the start; never ages
@@ -80,8 +86,8 @@ struct Node {
     Freshness freshness = Freshness::fresh;  ///< as of the registry's last look
     HostReport host;
     SharedProfile profile;  ///< null: none told, or its body is still on the way
-    SharedProfile latest;   ///< the last profile that was there, for while `profile` is null
-    SharedProfile before;   ///< the one that `latest` took the place of; null: none seen
+    SeenProfile latest;     ///< the last one that was there, for while `profile` is null
+    SeenProfile before;     ///< the one that `latest` took the place of
     std::map<std::string, Guest, std::less<>> guests;  ///< by UUID
 };
 

@@ -256,14 +256,13 @@ Result<v1::UpgradeImpactResponse> FleetQueries::upgrade_impact(
     if (node.profile == nullptr) {
         return fail(Errc::unavailable, no_profile_text(node));
     }
-    if (node.before == nullptr) {
+    if (node.before.profile == nullptr) {
         return fail(Errc::not_found,
                     "no earlier profile of node " + log_value(node.name) +
                         " is known: its profile has not changed since it was first seen");
     }
-    const migration::HostFacts not_kept;
     return wire::to_wire(migration::upgrade_impact(
-        {.profile = node.before->profile, .facts = not_kept},
+        {.profile = node.before.profile->profile, .facts = node.before.facts},
         {.profile = node.profile->profile, .facts = node.host.facts}, matrix_.map()));
 }
 

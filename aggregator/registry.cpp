@@ -47,7 +47,9 @@ Status Registry::make_room(const Introduction& introduction, SteadyTime now) {
     if (found == nodes_.end()) {
         if (nodes_.size() >= options_.nodes_limit) {
             return fail(Errc::unavailable,
-                        "the registry is full: " + std::to_string(nodes_.size()) + " nodes");
+                        "the aggregator is full: it keeps at most " +
+                            std::to_string(options_.nodes_limit) +
+                            " nodes, and takes another once one of them is forgotten");
         }
         return {};
     }
@@ -88,6 +90,7 @@ Result<bool> Registry::report_host(std::string_view node, HostReport report) {
     const bool new_profile = set_profile(*found, std::move(profile));
     if (new_profile || !(found->host == report)) {
         found->host = std::move(report);
+        remember_profile(*found);
         tell(ChangeKind::node_changed, *found);
     }
     return complete;
@@ -101,6 +104,7 @@ Status Registry::deliver(const std::string& digest, migration::Profile profile) 
     const auto shared = profiles_.share(digest, StoredProfile{digest, std::move(profile)});
     for (auto& [name, node] : nodes_) {
         if (node.host.profile_digest == digest && set_profile(node, shared)) {
+            remember_profile(node);
             tell(ChangeKind::node_changed, node);
         }
     }
@@ -134,7 +138,9 @@ Status Registry::add_document(const Document& document, SteadyTime now) {
                                        ": give the file another name");
     }
     if (nodes_.size() >= options_.nodes_limit) {
-        return fail(Errc::unavailable, document.path + ": the registry is full");
+        return fail(Errc::unavailable,
+                    document.path + ": the aggregator is full: it keeps at most " +
+                        std::to_string(options_.nodes_limit) + " nodes: name fewer documents");
     }
     auto& node = nodes_[document.name];
     node.name = document.name;
@@ -145,7 +151,7 @@ Status Registry::add_document(const Document& document, SteadyTime now) {
     if (document.profile != nullptr) {
         node.host.profile_digest = migration::digest(*document.profile);
         node.profile = share(node.host.profile_digest, *document.profile);
-        node.latest = node.profile;
+        remember_profile(node);
     }
     tell(ChangeKind::node_added, node);
     return {};
@@ -223,13 +229,18 @@ bool Registry::set_profile(Node& node, SharedProfile profile) {
         return false;
     }
     node.profile = std::move(profile);
-    if (node.profile != nullptr && node.latest != node.profile) {
-        if (node.latest != nullptr) {
-            node.before = node.latest;
-        }
-        node.latest = node.profile;
-    }
     return true;
+}
+
+/// For upgrade_impact(): the profile that is there now, with the host's facts of now.
+void Registry::remember_profile(Node& node) {
+    if (node.profile == nullptr) {
+        return;
+    }
+    if (node.latest.profile != nullptr && node.latest.profile != node.profile) {
+        node.before = std::move(node.latest);
+    }
+    node.latest = {.profile = node.profile, .facts = node.host.facts};
 }
 
 void Registry::put_guest(Node& node, Guest guest) {

@@ -119,6 +119,7 @@ private:
     [[nodiscard]] Node* known(std::string_view node);
     void set_freshness(Node& node, Freshness freshness);
     [[nodiscard]] static bool set_profile(Node& node, SharedProfile profile);
+    static void remember_profile(Node& node);
     void put_guest(Node& node, Guest guest);
     void drop_guest(Node& node, const RemovedGuest& removed);
     void tell_removed(const Node& node, Guest& guest, const RemovedGuest& removed) const;

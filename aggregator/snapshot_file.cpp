@@ -23,10 +23,16 @@ tl::unexpected<Error> cannot_move(const std::filesystem::path& path, const std::
 
 /// Oldest first.
 std::vector<std::filesystem::path> set_aside_before(const std::filesystem::path& path) {
-    auto files = list_files(path.parent_path()).value_or(std::vector<std::filesystem::path>{});
-    std::erase_if(files, [begin = path.string() + ".damaged-"](const auto& file) {
-        return !file.string().starts_with(begin);
-    });
+    const auto begin = path.filename().string() + ".damaged-";
+    std::vector<std::filesystem::path> files;
+    std::error_code error;
+    std::filesystem::directory_iterator entry(path.parent_path(), error);
+    for (; !error && entry != std::filesystem::directory_iterator{}; entry.increment(error)) {
+        if (entry->path().filename().string().starts_with(begin)) {
+            files.push_back(entry->path());
+        }
+    }
+    std::sort(files.begin(), files.end());
     return files;
 }
 

@@ -56,8 +56,10 @@ public:
         out->set_agent_version(node.agent_version);
         out->set_age_ms(static_cast<std::uint64_t>(age(node, now).count()));
         *out->mutable_host() = host_to_wire(node.host);
-        out->set_latest_digest(add(node.latest));
-        out->set_before_digest(add(node.before));
+        out->set_latest_digest(add(node.latest.profile));
+        *out->mutable_latest_facts() = wire::to_wire(node.latest.facts);
+        out->set_before_digest(add(node.before.profile));
+        *out->mutable_before_facts() = wire::to_wire(node.before.facts);
         for (const auto& [uuid, guest] : node.guests) {
             auto* stored = out->add_guests();
             *stored->mutable_guest() = to_wire_without_cpu(guest);
@@ -150,8 +152,10 @@ public:
             return fail(std::move(host.error()));
         }
         node.host = std::move(*host);
-        node.latest = profile_of(stored.latest_digest());
-        node.before = profile_of(stored.before_digest());
+        node.latest = {.profile = profile_of(stored.latest_digest()),
+                       .facts = wire::from_wire(stored.latest_facts())};
+        node.before = {.profile = profile_of(stored.before_digest()),
+                       .facts = wire::from_wire(stored.before_facts())};
         node.profile = profile_of(node.host.profile_digest);
         if (auto guests = read_guests(stored, node); !guests) {
             return fail(std::move(guests.error()));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "aggregator/queries.h"
 
+#include <gmock/gmock.h>
+
 #include "tests/aggregator/fleet_fixture.h"
 #include "virt_scout/v1/fleet.pb.h"
 #include "wire/convert.h"
@@ -271,6 +273,28 @@ TEST_F(QueriesTest, UpgradeImpactComparesTheNodeWithItselfBefore) {
     EXPECT_EQ(answer.missing_after(0), "aes");
     EXPECT_EQ(answer.missing_before_size(), 0);
     EXPECT_FALSE(answer.advice().empty());
+}
+
+TEST_F(QueriesTest, UpgradeImpactJudgesTheTscOfBefore) {
+    const auto report = [this](const migration::Profile& profile, std::uint64_t tsc_hz) {
+        HostReport told;
+        told.profile_digest = migration::digest(profile);
+        told.facts.tsc_hz = tsc_hz;
+        ASSERT_TRUE(fleet.registry().report_host("large", told));
+        ASSERT_TRUE(fleet.registry().deliver(told.profile_digest, profile));
+    };
+    auto changed = large_host();
+    changed.machines = {"pc-q35-9.9"};  // new to the fleet: its body comes after the facts
+    report(large_host(), 3'000'000'000);
+    report(changed, 2'000'000'000);
+    v1::UpgradeImpactRequest request;
+    request.set_node("large");
+
+    const auto answer = ask().upgrade_impact(request).value();
+
+    EXPECT_THAT(answer.notes(), testing::Contains(testing::HasSubstr(
+                                    "TSC: changed from 3000000000 Hz (cannot scale) to "
+                                    "2000000000 Hz (cannot scale)")));
 }
 
 }  // namespace

@@ -196,16 +196,16 @@ TEST_F(RegistryTest, EarlierProfileIsKeptWhenItChangesAlsoAcrossAFailedProbe) {
     const auto large = large_host();
 
     report(&small);
-    EXPECT_EQ(registry.find("n1")->before, nullptr);
+    EXPECT_EQ(registry.find("n1")->before.profile, nullptr);
     report(nullptr);
     EXPECT_EQ(registry.find("n1")->profile, nullptr);
     report(&small);
-    EXPECT_EQ(registry.find("n1")->before, nullptr);
+    EXPECT_EQ(registry.find("n1")->before.profile, nullptr);
     report(nullptr);
     report(&large);
 
-    ASSERT_NE(registry.find("n1")->before, nullptr);
-    EXPECT_EQ(registry.find("n1")->before->profile.host_model->name, "Small");
+    ASSERT_NE(registry.find("n1")->before.profile, nullptr);
+    EXPECT_EQ(registry.find("n1")->before.profile->profile.host_model->name, "Small");
     EXPECT_EQ(registry.find("n1")->profile->profile.host_model->name, "Large");
 }
 

@@ -113,6 +113,26 @@ TEST_F(ReportingTest, GuestsThatWentMeanwhileAreGoneAfterTheLastPart) {
     EXPECT_TRUE(removed.contains("10000"));
 }
 
+TEST_F(ReportingTest, RemovalsAloneComeInPartsToo) {
+    connect();
+    talk();
+    snapshot.set_guests(guests(900, 1000));
+
+    const auto part = reporter.next(snapshot, clock.steady());
+    const auto& delta = std::get<agent::DeltaMessage>(*part);
+    EXPECT_TRUE(delta.changed.empty());
+    EXPECT_TRUE(delta.more);
+    streams.receive(session, agent::to_wire(*part), clock.steady());
+    EXPECT_EQ(removed.size(), delta.removed.size());
+    EXPECT_FALSE(removed.empty());
+    talk();
+
+    EXPECT_EQ(known(), 100U);
+    EXPECT_EQ(removed.size(), 900U);
+    EXPECT_TRUE(sink.ended.empty());
+    EXPECT_FALSE(sink.wants_full);
+}
+
 TEST_F(ReportingTest, ConnectionThatBreaksInTheMiddleOfTheReportRemovesNothing) {
     connect();
     talk();

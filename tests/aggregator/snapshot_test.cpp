@@ -57,8 +57,10 @@ TEST_F(SnapshotTest, FleetComesBackWholeWithHonestAges) {
     EXPECT_EQ(n1.host, node("n1").host);
     EXPECT_EQ(n1.profile, n2.profile);
     EXPECT_EQ(n1.profile->profile, large_host());
-    ASSERT_NE(n1.before, nullptr);
-    EXPECT_EQ(n1.before->profile, small_host());
+    ASSERT_NE(n1.before.profile, nullptr);
+    EXPECT_EQ(n1.before.profile->profile, small_host());
+    EXPECT_EQ(n1.before.facts, node("n1").before.facts);
+    EXPECT_EQ(n1.latest.facts, node("n1").latest.facts);
     EXPECT_EQ(n1.guests.at("u1"), node("n1").guests.at("u1"));
     EXPECT_EQ(n1.guests.at("u1").cpu, n1.guests.at("u2").cpu);
     EXPECT_EQ(next.registry().guests(), 2U);
@@ -226,6 +228,17 @@ TEST(SnapshotFileTest, FilesAreSetAsideWithTheTimeInTheirNameAndOverNothing) {
     EXPECT_EQ(second.filename(), "a.snapshot.damaged-20231114T221320Z-002");
     EXPECT_EQ(load_snapshot(first).value(), "first");
     EXPECT_EQ(load_snapshot(second).value(), "second");
+}
+
+TEST(SnapshotFileTest, HiddenOnesAreCountedToo) {
+    const test::TemporaryFolder folder;
+    for (int i = 0; i < 20; ++i) {
+        const auto path = folder.write(".snap", std::to_string(i));
+        ASSERT_TRUE(set_aside(path, WallTime{std::chrono::seconds{1'700'000'000 + i}}));
+    }
+
+    const std::filesystem::directory_iterator files(folder.path());
+    EXPECT_EQ(std::distance(begin(files), end(files)), static_cast<long>(kept_aside));
 }
 
 TEST(SnapshotFileTest, OnlyTheLastFewThatWereSetAsideAreKept) {
