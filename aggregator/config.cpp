@@ -7,6 +7,7 @@
 
 #include "daemon/http_server.h"
 #include "daemon/state_folder.h"
+#include "wire/unix_socket.h"
 
 namespace scout::aggregator {
 namespace {
@@ -75,16 +76,28 @@ void add_times(daemon::SettingList& list, Config& config) {
                                             config.forget_after, {.least = 1s, .most = 24h * 365}));
 }
 
-void check_places(const Config& config, daemon::Faults& faults) {
-    const auto endpoint = wire::parse_endpoint(config.listen_grpc);
+/// Why a server cannot be told to listen there.
+Status check_listen(const std::string& text, const wire::Security& security) {
+    const auto endpoint = wire::parse_endpoint(text);
     if (!endpoint) {
-        faults.push_back({"listen-grpc", endpoint.error().message});
-    } else if (auto allowed = wire::check_security(*endpoint, config.security()); !allowed) {
-        faults.push_back({"listen-grpc", std::move(allowed.error().message)});
+        return fail(endpoint.error());
+    }
+    if (endpoint->is_unix()) {
+        if (auto fits = wire::UnixSocketPlace::check_path(endpoint->unix_path); !fits) {
+            return fits;
+        }
+    }
+    return wire::check_security(*endpoint, security);
+}
+
+void check_places(const Config& config, daemon::Faults& faults) {
+    if (auto grpc = check_listen(config.listen_grpc, config.security()); !grpc) {
+        faults.push_back({"listen-grpc", std::move(grpc.error().message)});
     }
     if (!config.query_socket.empty()) {
-        if (auto socket = wire::parse_endpoint("unix:" + config.query_socket.string()); !socket) {
-            faults.push_back({"query-socket", std::move(socket.error().message)});
+        const auto socket = "unix:" + config.query_socket.string();
+        if (auto query = check_listen(socket, {}); !query) {
+            faults.push_back({"query-socket", std::move(query.error().message)});
         }
     }
     if (auto http = daemon::parse_listen_address(config.listen_http); !http) {

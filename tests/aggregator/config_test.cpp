@@ -88,6 +88,19 @@ TEST(ConfigTest, AllFaultsAreToldAtOnce) {
     EXPECT_EQ(validate(config).size(), 6U);
 }
 
+TEST(ConfigTest, SocketWhoseFolderIsTooLongToListenInIsTold) {
+    auto config = good();
+    config.query_socket = "/" + std::string(96, 'x') + "/a";
+    EXPECT_FALSE(faults_name(config, "query-socket"));
+
+    config.query_socket = "/" + std::string(97, 'x') + "/a";
+    config.listen_grpc = "unix:" + config.query_socket.string();
+    config.plaintext = false;
+
+    EXPECT_TRUE(faults_name(config, "query-socket"));
+    EXPECT_TRUE(faults_name(config, "listen-grpc"));
+}
+
 TEST(ConfigTest, TlsNeedsAllThreeFilesAndExcludesPlaintext) {
     auto config = good();
     config.tls_ca = "ca.pem";
