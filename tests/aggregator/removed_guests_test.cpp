@@ -81,21 +81,24 @@ TEST_F(RemovedGuestsTest, WatchTellsHowAndSinceWhen) {
         cli::Settings settings;
         settings.aggregator = running.endpoint().target();
         settings.plaintext = true;
-        auto fleet = cli::open_fleet(settings).value();
-        watched = fleet->watch_guests("", [this](const auto& event) { return follow(event); });
+        auto fleet = cli::open_fleet(settings);
+        watched =
+            fleet ? (*fleet)->watch_guests("", [this](const auto& event) { return follow(event); })
+                  : Status{tl::unexpect, fleet.error()};
         seen = true;
     });
     auto story = [&]() -> Task<> {
         const auto started = co_await agent.start();
         EXPECT_TRUE(started);
         asio::steady_timer timer(loop);
-        while (!seen) {
+        for (int turn = 0; turn < 2000 && !seen; ++turn) {
             timer.expires_after(10ms);
             co_await timer.async_wait(as_result);
         }
         co_await agent.stop();
     };
     test::run_to_end(loop, story());
+    running.stop();  // ends a watching that still waits
     watcher.join();
 
     EXPECT_TRUE(watched) << watched.error().message;
