@@ -227,17 +227,14 @@ Comparison PlacementSearch::ask(const Node& target) {
 
 Comparison PlacementSearch::compare_with(const Node& target) const {
     const auto& profile = *target.profile;
-    if (!subject_.guest.tsc_hz) {
-        const auto& labels = matrix_.labels().of(profile);
-        return migration::compare(
-            subject_.guest, subject_.stock,
-            {.profile = profile.profile, .facts = target.host.facts, .labels = labels},
-            matrix_.map());
-    }
-    const auto labels = matrix_.labels().of(profile, target.host.facts);
-    return migration::compare(
-        subject_.guest, subject_.stock,
-        {.profile = profile.profile, .facts = target.host.facts, .labels = labels}, matrix_.map());
+    const auto& facts = target.host.facts;
+    const auto with = [this, &profile, &facts](const migration::Labels& labels) {
+        const migration::NodeView node{
+            .profile = profile.profile, .facts = facts, .labels = labels};
+        return migration::compare(guest_, migration::prepare(node, matrix_.map()));
+    };
+    auto& labels = matrix_.labels();
+    return subject_.guest.tsc_hz ? with(labels.of(profile, facts)) : with(labels.of(profile));
 }
 
 }  // namespace scout::aggregator

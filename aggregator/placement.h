@@ -40,7 +40,16 @@ class PlacementSearch {
 public:
     PlacementSearch(PlacementSubject subject, const Registry& registry, FleetMatrix& matrix,
                     SteadyTime now)
-        : subject_(std::move(subject)), registry_(registry), matrix_(matrix), now_(now) {}
+        : subject_(std::move(subject)),
+          guest_(migration::prepare(subject_.guest, subject_.stock, matrix.map())),
+          registry_(registry),
+          matrix_(matrix),
+          now_(now) {}
+    ~PlacementSearch() = default;
+    PlacementSearch(const PlacementSearch&) = delete;
+    PlacementSearch& operator=(const PlacementSearch&) = delete;
+    PlacementSearch(PlacementSearch&&) = delete;
+    PlacementSearch& operator=(PlacementSearch&&) = delete;
 
     [[nodiscard]] const PlacementSubject& subject() const noexcept { return subject_; }
 
@@ -50,6 +59,7 @@ private:
     [[nodiscard]] migration::Comparison compare_with(const Node& target) const;
 
     PlacementSubject subject_;
+    migration::PreparedGuest guest_;  ///< refers to subject_
     const Registry& registry_;
     FleetMatrix& matrix_;
     SteadyTime now_;
