@@ -2,7 +2,10 @@
 #include "documents/xml.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
+#include <cstdint>
+#include <system_error>
 
 #include <simdjson.h>
 
@@ -13,6 +16,41 @@ namespace scout::documents {
 namespace {
 
 constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+
+std::string place(std::string_view xml, std::ptrdiff_t offset) {
+    const auto end =
+        std::min(xml.size(), static_cast<std::size_t>(std::max<std::ptrdiff_t>(offset, 0)));
+    const auto line =
+        1 + std::count(xml.begin(), xml.begin() + static_cast<std::ptrdiff_t>(end), '\n');
+    return "line " + std::to_string(line);
+}
+
+/// Production Char of XML 1.0.
+bool is_character(std::uint32_t code) {
+    return code == 0x9 || code == 0xA || code == 0xD || (code >= 0x20 && code <= 0xD7FF) ||
+           (code >= 0xE000 && code <= 0xFFFD) || (code >= 0x10000 && code <= 0x10FFFF);
+}
+
+/// pugixml takes any number for a character, and a zero ends the text for whoever reads it: another
+/// name than the one that is written. Comments are not told apart.
+Status check_references(std::string_view xml) {
+    constexpr std::string_view mark = "&#";
+    for (auto at = xml.find(mark); at != std::string_view::npos; at = xml.find(mark, at + 1)) {
+        auto rest = xml.substr(at + mark.size());
+        const bool hex = rest.starts_with('x');
+        rest.remove_prefix(hex ? 1 : 0);
+        const auto* const last = rest.data() + rest.size();
+        std::uint32_t code = 0;
+        const auto [end, error] = std::from_chars(rest.data(), last, code, hex ? 16 : 10);
+        if (error != std::errc{} || end == last || *end != ';' || !is_character(code)) {
+            constexpr std::size_t shown = 16;
+            return fail(Errc::invalid, "expected references to characters that XML has, found " +
+                                           log_value(xml.substr(at, shown)) + " in " +
+                                           place(xml, static_cast<std::ptrdiff_t>(at)));
+        }
+    }
+    return {};
+}
 
 Status check_attributes(const pugi::xml_node& element) {
     std::size_t count = 0;
@@ -101,14 +139,6 @@ Status check_roots(const pugi::xml_document& document) {
     return {};
 }
 
-std::string place(std::string_view xml, std::ptrdiff_t offset) {
-    const auto end =
-        std::min(xml.size(), static_cast<std::size_t>(std::max<std::ptrdiff_t>(offset, 0)));
-    const auto line =
-        1 + std::count(xml.begin(), xml.begin() + static_cast<std::ptrdiff_t>(end), '\n');
-    return "line " + std::to_string(line);
-}
-
 }  // namespace
 
 Status load(pugi::xml_document& document, std::string_view xml) {
@@ -122,6 +152,9 @@ Status load(pugi::xml_document& document, std::string_view xml) {
     if (!simdjson::validate_utf8(xml.data(), xml.size()) ||
         xml.find('\0') != std::string_view::npos) {
         return fail(Errc::invalid, "expected UTF-8 text, found another encoding or binary data");
+    }
+    if (auto references = check_references(xml); !references) {
+        return references;
     }
     // A fragment, so that text beside the root is kept for check_roots() instead of passed over.
     constexpr unsigned options =

@@ -72,6 +72,17 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& param_info) { return param_info.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
+    References, FaultTest,
+    testing::Values(
+        Fault{"Zero", guest_with("<feature name='x2apic&#0;avx'/>"), "&#0;avx"},
+        Fault{"Surrogate", guest_with("<feature name='&#xD800;'/>"), "characters that XML has"},
+        Fault{"TooLarge", guest_with("<feature name='&#x110000;'/>"), "characters that XML has"},
+        Fault{"Endless", guest_with("<feature name='&#99999999999999999999;'/>"), "in line 1"},
+        Fault{"Open", guest_with("<feature name='&#65'/>"), "characters that XML has"},
+        Fault{"AtTheEnd", guest_with("") + "&#", "characters that XML has"}),
+    [](const auto& param_info) { return param_info.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
     Numbers, FaultTest,
     testing::Values(
         Fault{"Tsc", guest_with("", "<clock><timer name='tsc' frequency='2294787000 Hz'/></clock>"),
@@ -165,7 +176,7 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"Root", "<" + long_name + "/>", "found <xxx"},
         Fault{"Policy", guest_with(policy(long_name.c_str())), "found xxx"},
         Fault{"Trailing", guest_with("") + long_name, "found text: xxx"},
-        Fault{"Escape", "<cpu><model>A&#27;[31m</model></cpu>", "\\x1b[31m"},
+        Fault{"Escape", "<cpu><model>A\x1b[31m</model></cpu>", "\\x1b[31m"},
         Fault{"NoModel",
               "<domainCapabilities><cpu><mode name='host-model' supported='yes'><model/>"
               "</mode></cpu></domainCapabilities>",
