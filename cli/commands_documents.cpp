@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -17,11 +18,14 @@ namespace scout::cli {
 namespace {
 
 int compare_pair(Session& session, const Request& request, const migration::CpuMap* map) {
-    const auto guest = load_side(request.subject, map);
-    const auto target = load_host(request.target, map);
+    const auto guest = load_any(request.subject, map);
+    const Result<AnySide> target = load_host(request.target, map);
+    std::optional<PairAnswer> compared;
     if (guest && target) {
-        const auto answer = compare_by_truth(*guest, *target, map);
-        return session.show(answer, exit_code_of(answer.comparison.truth));
+        compared = compare_by_truth(make_ready(*guest, map), make_ready(*target, map));
+    }
+    if (compared) {
+        return session.show(*compared, exit_code_of(compared->comparison.truth));
     }
     PairAnswer answer{.source = request.subject, .target = request.target, .comparison = {}};
     const auto blame = [&session, &answer](const std::string& path, const Error& error) {

@@ -94,7 +94,8 @@ int why_not_document(Session& session, const Request& request, const std::string
     placement.subject = request.subject;
     placement.source = guest->host_model ? guest->path : std::string{};
     placement.nodes.push_back(
-        {.node = request.target, .comparison = compare_sides(*guest, *target, *map).comparison});
+        {.node = request.target,
+         .comparison = migration::compare(guest->guest, guest->stock, target->host.view(), *map)});
     return show_placement(session, placement, true);
 }
 

@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/files.h"
@@ -62,19 +63,15 @@ AnySide any_side(const std::string& path, documents::Document document,
     return host_side(path, std::move(node), map);
 }
 
-/// One way to write each path; links stay what they are.
-fs::path plain(const std::string& path) {
-    std::error_code error;
-    const auto from_root = fs::absolute(path, error);
-    const auto whole = (error ? fs::path{path} : from_root).lexically_normal();
-    return whole.has_filename() ? whole : whole.parent_path();
-}
-
-/// The same documents without repeats, the first of each stays.
+/// The same documents without repeats, the first of each stays. The system tells which are the
+/// same, as for the subject of place(); what is not there is told of when it is read.
 std::vector<std::string> each_once(std::vector<std::string> documents) {
-    std::set<fs::path> seen;
-    std::erase_if(documents,
-                  [&seen](const auto& path) { return !seen.insert(plain(path)).second; });
+    std::set<std::pair<dev_t, ino_t>> seen;
+    std::erase_if(documents, [&seen](const std::string& path) {
+        struct stat found{};
+        return ::stat(path.c_str(), &found) == 0 &&
+               !seen.emplace(found.st_dev, found.st_ino).second;
+    });
     return documents;
 }
 
@@ -196,17 +193,6 @@ Hosts load_hosts(const std::vector<std::string>& documents, const migration::Cpu
         }
     }
     return hosts;
-}
-
-PairAnswer compare_sides(const Side& guest, const HostSide& target, const migration::CpuMap* map) {
-    return {.source = guest.path,
-            .target = target.side.path,
-            .comparison = migration::compare(guest.guest, guest.stock, target.host.view(), map)};
-}
-
-PairAnswer compare_by_truth(const Side& guest, const HostSide& target,
-                            const migration::CpuMap* map) {
-    return by_truth(compare_sides(guest, target, map));
 }
 
 ReadySide make_ready(const AnySide& any, const migration::CpuMap* map) {

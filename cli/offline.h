@@ -67,9 +67,9 @@ inline constexpr const char* standard_input = "-";
 /// The same for what must be a host: a live domain is Errc::invalid.
 [[nodiscard]] Result<HostSide> load_host(const std::string& path, const migration::CpuMap* map);
 
-/// Files stay, a labeller folder stays one document, any other folder becomes its files and
-/// labeller folders (no hidden ones, sorted). What is named twice, however the path is written, is
-/// one document. Errors: no such path, or too many documents.
+/// Files stay, a labeller folder stays one document, any other folder becomes what
+/// documents::list_documents() finds in it. What is named twice, by links or however the path is
+/// written, is one document. Errors: no such path, or too many documents.
 [[nodiscard]] Result<std::vector<std::string>> expand_documents(
     const std::vector<std::string>& paths);
 
@@ -81,23 +81,17 @@ struct Hosts {
 [[nodiscard]] Hosts load_hosts(const std::vector<std::string>& documents,
                                const migration::CpuMap* map);
 
-[[nodiscard]] PairAnswer compare_sides(const Side& guest, const HostSide& target,
-                                       const migration::CpuMap* map);
-
-/// The same for `compare`, whose verdict is the truth: reasons of the truth layer come first there,
-/// also where the gate alone says no.
-[[nodiscard]] PairAnswer compare_by_truth(const Side& guest, const HostSide& target,
-                                          const migration::CpuMap* map);
-
-/// One of many documents, with what all of its pairs share found once. Refers to the document.
+/// A document with what all of its pairs share found once. Refers to the document.
 struct ReadySide {
     const Side& side;
     migration::PreparedGuest guest;
     std::optional<migration::PreparedNode> target;  ///< none: a live domain
 };
 [[nodiscard]] ReadySide make_ready(const AnySide& any, const migration::CpuMap* map);
+ReadySide make_ready(const AnySide&& any, const migration::CpuMap* map) = delete;
 
-/// compare_by_truth() of two such; nothing where the second is no target.
+/// The answer of `compare`, whose verdict is the truth: reasons of the truth layer come first, also
+/// where the gate alone says no. Nothing where the second is no target.
 [[nodiscard]] std::optional<PairAnswer> compare_by_truth(const ReadySide& guest,
                                                          const ReadySide& target);
 

@@ -173,7 +173,7 @@ TEST_F(BadInputTest, CompareAllListsWhatItCannotUseAndGoesOn) {
 
     ASSERT_EQ(outcome.code, 0) << outcome.err;
     const auto answer = json::parse(outcome.out).as_object();
-    EXPECT_EQ(answer.at("documents").as_array().size(), 4U);
+    EXPECT_EQ(answer.at("documents").as_array().size(), 5U);
     EXPECT_EQ(answer.at("pairs").as_array().size(), 2U);
     for (const auto& document : answer.at("documents").as_array()) {
         EXPECT_EQ(document.at("usable").as_bool(), document.at("reason").is_null());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What commands on files do with the documents that they are given, through the real program.
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -95,6 +96,45 @@ TEST(NamedTwiceTest, IsOneDocumentHoweverItIsWritten) {
     ASSERT_EQ(where.at("nodes").as_array().size(), 4U);
     EXPECT_EQ(where.at("nodes").at(1).at("node"), "hosts/old.xml") << "as it was written first";
     EXPECT_EQ(matrix.at("rows").as_array().size(), 1U);
+}
+
+TEST(NamedTwiceTest, IsForTheSystemToTell) {
+    const scout::test::TemporaryFolder folder;
+    const auto first = folder.write("x.xml", text_of("hosts/old.xml")).string();
+    const auto other = folder.write("far/x.xml", text_of("hosts/new.xml")).string();
+    folder.write("far/below/unused", "");
+    const auto link = folder.path() / "link";
+    std::filesystem::create_directory_symlink("far/below", link);
+    const auto over_link = (link / ".." / "x.xml").string();
+
+    const auto rows = [](const std::vector<std::string>& documents) {
+        std::vector<std::string> words{"matrix", "--documents"};
+        words.insert(words.end(), documents.begin(), documents.end());
+        return json_of(words).at("rows").as_array().size();
+    };
+
+    const auto linked = (folder.path() / "linked.xml").string();
+    std::filesystem::create_symlink("x.xml", linked);
+
+    EXPECT_EQ(rows({first, over_link}), 2U) << "above a link is not the folder of the link";
+    EXPECT_EQ(rows({first, linked}), 1U);
+    EXPECT_EQ(rows({other, over_link}), 1U);
+    EXPECT_EQ(rows({"mixed/labeller/.", "mixed/./labeller", "mixed/labeller/../labeller//"}), 1U);
+}
+
+TEST(FolderOfDocumentsTest, LosesNothingThatCannotBeRead) {
+    const scout::test::TemporaryFolder folder;
+    folder.write("a.xml", text_of("hosts/old.xml"));
+    std::filesystem::create_symlink("nowhere", folder.path() / "lost.xml");
+
+    const auto all = json_of({"compare", "--all", folder.path().string()});
+    const auto baseline = ask({"baseline", folder.path().string()});
+
+    ASSERT_EQ(all.at("documents").as_array().size(), 2U);
+    EXPECT_EQ(all.at("documents").at(1).at("usable"), false);
+    EXPECT_THAT(std::string(all.at("documents").at(1).at("reason").as_string()),
+                HasSubstr("lost.xml: No such file"));
+    EXPECT_EQ(baseline.code, 2);
 }
 
 TEST(LeftOutTest, TheSubjectsOwnDocumentIsSaidToBe) {
