@@ -11,7 +11,8 @@
 #include "migration/verdict.h"
 
 /// Before and after of one host. Source of the rules: case 7, and those of cpu_truth.h on all but
-/// the number of vCPUs, applied both ways. Pure; any thread; nothing here fails: what is not known is said to be.
+/// the number of vCPUs, applied both ways. Pure; any thread; nothing here fails: what is not known
+/// is said to be.
 namespace scout::migration {
 
 /// What an upgrade of one host (microcode, kernel, QEMU, libvirt) means for its guests (case 7).
