@@ -15,6 +15,7 @@
 #include "base/logging.h"
 #include "daemon/process_metrics.h"
 #include "documents/cpu_map_files.h"
+#include "wire/grpc_logs.h"
 
 namespace scout::aggregator {
 namespace {
@@ -179,7 +180,21 @@ Task<> Aggregator::tick() {
         }
         fleet_->registry().tick(clock_.steady());
         reports_->tick();
+        tell_lost_listeners();
     }
+}
+
+/// Whoever asks at such a listener waits in vain: nobody should send new ones there.
+void Aggregator::tell_lost_listeners() {
+    const auto lost = wire::lost_listeners();
+    if (lost == std::exchange(told_lost_, lost)) {
+        return;
+    }
+    constexpr auto what =
+        "a gRPC listener ran out of file descriptors and accepts no more connections: restart this "
+        "program, with a higher limit of open files (LimitNOFILE of its unit) or fewer peers";
+    spdlog::error("{}", what);
+    health_.set("listener", what);
 }
 
 Task<> Aggregator::stop() {

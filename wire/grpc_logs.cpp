@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/grpc_logs.h"
 
+#include <atomic>
+#include <string_view>
+
 #include <grpc/support/log.h>
 #include <spdlog/spdlog.h>
 
@@ -9,7 +12,12 @@
 namespace scout::wire {
 namespace {
 
-void log_debug(gpr_log_func_args* line) {
+std::atomic<std::uint64_t> lost{0};
+
+void take_line(gpr_log_func_args* line) {
+    if (std::string_view{line->message}.find("Failed accept4") != std::string_view::npos) {
+        ++lost;
+    }
     spdlog::debug("gRPC says severity={} text={}", gpr_log_severity_string(line->severity),
                   log_value(line->message));
 }
@@ -17,8 +25,12 @@ void log_debug(gpr_log_func_args* line) {
 }  // namespace
 
 void route_grpc_logs() {
-    gpr_set_log_function(log_debug);
+    gpr_set_log_function(take_line);
     gpr_set_log_verbosity(GPR_LOG_SEVERITY_ERROR);
+}
+
+std::uint64_t lost_listeners() noexcept {
+    return lost;
 }
 
 }  // namespace scout::wire

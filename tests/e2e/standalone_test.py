@@ -8,13 +8,18 @@ usage: standalone_test.py BIN SAMPLES [unittest options]
 
 import json
 import os
+import re
+import resource
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 import unittest
+import urllib.error
+import urllib.request
 from pathlib import Path
 
 BIN = Path()
@@ -212,6 +217,50 @@ class StandaloneTest(unittest.TestCase):
                 daemon.terminate()
         self.assertEqual(daemon.wait(timeout=30), 0, "".join(log))
         self.assertTrue(any(" ready " in line for line in log), "".join(log))
+
+    def test_7d_a_listener_that_ran_out_of_descriptors_is_told(self):
+        place = self.state / "few.sock"
+        log = self.state / "few.log"
+        with log.open("wb") as out:
+            daemon = subprocess.Popen(
+                [BIN / "virt-scout-aggregator", "--standalone", "--plaintext", "--listen-grpc",
+                 "127.0.0.1:0", "--listen-http", "127.0.0.1:0", "--query-socket", place,
+                 "--snapshot-file="], stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40)))
+        self.addCleanup(daemon.wait)
+        self.addCleanup(daemon.kill)
+        until = time.monotonic() + START_LIMIT
+        while " ready " not in log.read_text() and time.monotonic() < until:
+            time.sleep(0.05)
+        http = re.search(r" http=(\S+)", log.read_text()).group(1)
+        self.assertEqual(self.readiness(http), (200, "ready"))
+        peers = [socket.socket(socket.AF_UNIX) for _ in range(60)]
+        for peer in peers:
+            self.addCleanup(peer.close)
+            peer.connect(str(place))
+        while "listener" not in log.read_text() and time.monotonic() < until:
+            time.sleep(0.05)
+        for peer in peers:
+            peer.close()
+        code, text = 0, ""
+        while code == 0 and time.monotonic() < until:
+            code, text = self.readiness(http)
+        self.assertEqual(code, 503, text)
+        self.assertIn("file descriptors", text)
+        daemon.terminate()
+        self.assertEqual(daemon.wait(timeout=STOP_LIMIT + 5), 0, log.read_text())
+
+    @staticmethod
+    def readiness(address):
+        """Status and text; 0 where nobody answers."""
+        try:
+            with urllib.request.urlopen(f"http://{address}/readyz", timeout=5) as answer:
+                return answer.status, answer.read().decode().strip()
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.read().decode().strip()
+        except OSError:
+            return 0, ""
 
     def test_8_both_stop_in_time_and_leave_nothing(self):
         for name, sent in (("agent", signal.SIGTERM), ("aggregator", signal.SIGINT)):
