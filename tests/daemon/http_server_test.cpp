@@ -54,6 +54,11 @@ TEST_F(HttpServerTest, AnswersGetOnTheBoundPort) {
 }
 
 TEST_F(HttpServerTest, WaitsWhileThereIsNoDescriptorForAConnection) {
+#if defined(__has_feature)
+#if __has_feature(undefined_behavior_sanitizer)
+    GTEST_SKIP() << "UBSan's look at an object's type takes descriptors itself (a pipe)";
+#endif
+#endif
     start();
     asio::ip::tcp::socket waiting(loop);
     waiting.connect({asio::ip::address_v4::loopback(), server->port()});
