@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -276,7 +277,7 @@ public:
     ~GrpcLink() override {
         if (!calls_->wait_for_none(drain_limit)) {
             spdlog::warn("gRPC does not let go of a cancelled call");
-            static_cast<void>(new std::shared_ptr<grpc::Channel>(channel_));
+            static_cast<void>(new (std::nothrow) std::shared_ptr<grpc::Channel>(channel_));
         }
     }
     GrpcLink(const GrpcLink&) = delete;

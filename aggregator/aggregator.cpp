@@ -75,9 +75,9 @@ Task<Status> Aggregator::load_fleet() {
     if (!known) {
         co_return fail(std::move(known.error()).within("cpu-map"));
     }
-    if (*known) {
-        spdlog::info("cpu_map read folder={} models={}", log_value((*known)->name()),
-                     (*known)->models().size());
+    if (const auto& map = *known) {
+        spdlog::info("cpu_map read folder={} models={}", log_value(map->name()),
+                     map->models().size());
     } else {
         spdlog::warn(
             "no cpu_map: models can be compared only where documents are expanded "

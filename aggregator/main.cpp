@@ -38,6 +38,7 @@ constexpr int allocation_arenas = 1;
 constexpr std::size_t pool_threads = 2;
 
 int run(int argc, const char* const* argv) {
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): before its threads
     static_cast<void>(::mallopt(M_ARENA_MAX, allocation_arenas));
     Config config;
     const auto list = settings(config);

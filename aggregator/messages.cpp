@@ -105,10 +105,10 @@ v1::NodeSummary summary_of(const Node& node, const FleetMatrix& matrix, SteadyTi
     out.set_profile_digest(node.host.profile_digest);
     out.set_source(node.host.source);
     out.set_guests(static_cast<std::uint32_t>(node.guests.size()));
-    auto reason = why_not_comparable(node);
+    const auto reason = why_not_comparable(node);
     out.set_comparable(reason.empty());
     // A last good answer that is no longer confirmed counts on, and its reader must know.
-    out.set_reason(reason.empty() ? node.host.probe_error : std::move(reason));
+    out.set_reason(reason.empty() ? node.host.probe_error : reason);
     const auto level = matrix.level_of(node);
     out.set_level(level.level);
     out.set_destinations(level.destinations);

@@ -77,8 +77,7 @@ Result<std::filesystem::path> set_aside(const std::filesystem::path& path, WallT
     const auto others = set_aside_before(path);
     for (int number = 1; number <= most_of_one_time; ++number) {
         // Three digits, so that the order of the names is that of the times.
-        const std::filesystem::path aside =
-            number == 1 ? base : fmt::format("{}-{:03}", base, number);
+        std::filesystem::path aside = number == 1 ? base : fmt::format("{}-{:03}", base, number);
         const bool later =
             others.empty() || !others.back().string().starts_with(base) || others.back() < aside;
         const auto there = std::filesystem::symlink_status(aside, error).type();

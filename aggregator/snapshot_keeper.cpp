@@ -91,10 +91,11 @@ Task<> SnapshotKeeper::read() {
         co_await put_away(std::move(loaded.error()));
         co_return;
     }
-    if (!*loaded) {
+    const auto& snapshot = *loaded;
+    if (!snapshot) {
         co_return;
     }
-    auto restored = restore_snapshot(**loaded, fleet_.wall(), fleet_.now(), fleet_.registry());
+    auto restored = restore_snapshot(*snapshot, fleet_.wall(), fleet_.now(), fleet_.registry());
     if (!restored) {
         co_await put_away(std::move(restored.error()));
         co_return;

@@ -79,6 +79,7 @@ auto offload(BlockingPool& pool, std::chrono::milliseconds limit, Fn fn)
     if (!ran) {
         co_return fail(std::move(ran.error()));
     }
+    // NOLINTNEXTLINE(bugprone-unchecked-optional-access): the work has run, so it is there
     co_return std::move(**answer);
 }
 

@@ -130,7 +130,7 @@ void add_host_commands(CLI::App& app, Request& request) {
     impact.add_option("--after", request.after, "document after")->type_name("FILE|DIR|-");
 }
 
-void add_document_commands(CLI::App& app, Request& request) {
+void add_compare_command(CLI::App& app, Request& request) {
     auto& compare = add_command(
         app, request,
         {"compare", "compare two documents: can a guest of A run on B?", run_compare,
@@ -147,6 +147,9 @@ void add_document_commands(CLI::App& app, Request& request) {
         ->type_name("FILE|DIR|-");
     compare.add_option("--all", request.all, "every pair of the documents in this folder")
         ->type_name("DIR");
+}
+
+void add_single_document_commands(CLI::App& app, Request& request) {
     auto& profile =
         add_command(app, request,
                     {"profile", "show what a host can run, from its documents", run_profile,
@@ -172,6 +175,9 @@ void add_document_commands(CLI::App& app, Request& request) {
         ->delimiter(',')
         ->allow_extra_args(false)
         ->type_name("NAMES");
+}
+
+void add_completion_command(CLI::App& app, Request& request) {
     auto& completion =
         add_command(app, request,
                     {"completion", "write a completion script for a shell", run_completion,
@@ -236,7 +242,9 @@ std::unique_ptr<CLI::App> make_app(Request& request) {
     add_fleet_commands(*app, request);
     add_question_commands(*app, request);
     add_host_commands(*app, request);
-    add_document_commands(*app, request);
+    add_compare_command(*app, request);
+    add_single_document_commands(*app, request);
+    add_completion_command(*app, request);
     return app;
 }
 

@@ -157,17 +157,17 @@ FeatureSet custom_features(const std::vector<Host>& hosts, const FeatureSet& mod
 }
 
 /// What the chosen model costs each host, and what all have beyond it.
-void weigh(const std::vector<Host>& hosts, const CpuMap* map, Baseline& out) {
-    const FeatureSet* model = map_features(map, *out.model);
+void weigh(const std::vector<Host>& hosts, const std::string& chosen, const CpuMap* map,
+           Baseline& out) {
+    const FeatureSet* model = map_features(map, chosen);
     bool complete = true;
     for (const auto& host : hosts) {
         Loss loss;
         if (!host.supported.known()) {
             loss.why = host.supported.why;
         } else if (model == nullptr) {
-            loss.why = map == nullptr
-                           ? "there is no cpu_map to expand " + *out.model + " with"
-                           : "the cpu_map " + map->name() + " does not know " + *out.model;
+            loss.why = map == nullptr ? "there is no cpu_map to expand " + chosen + " with"
+                                      : "the cpu_map " + map->name() + " does not know " + chosen;
         } else {
             loss.features = subtract(host.supported.features, *model);
         }
@@ -212,7 +212,7 @@ Baseline find_baseline(const std::vector<NamedProfile>& profiles, const CpuMap* 
         return out;
     }
     out.reason = choice_text(*out.model, out.common, map);
-    weigh(hosts, map, out);
+    weigh(hosts, *out.model, map, out);
     return out;
 }
 

@@ -112,6 +112,7 @@ void check_generation(const GuestCpu& guest, const Profile& target, Findings& fi
     if (guest.arch != "s390x" && target.arch != "s390x") {
         return;
     }
+    // NOLINTNEXTLINE(bugprone-unchecked-optional-access): not_comparable() refuses a host without
     const std::string& own = target.host_model->name;
     const NamedModel* named = find_model(target, guest.model);
     if (guest.model == own || (named != nullptr && named->usable == Usable::yes)) {

@@ -92,9 +92,8 @@ void compare_machines(const Profile& before, const Profile& after, UpgradeImpact
     }
 }
 
-std::string tsc_text(const HostFacts& facts) {
-    return std::to_string(*facts.tsc_hz) +
-           (facts.tsc_scalable ? " Hz (scalable)" : " Hz (cannot scale)");
+std::string tsc_text(std::uint64_t hz, bool scalable) {
+    return std::to_string(hz) + (scalable ? " Hz (scalable)" : " Hz (cannot scale)");
 }
 
 void compare_tsc(const HostFacts& before, const HostFacts& after, UpgradeImpact& out) {
@@ -109,7 +108,8 @@ void compare_tsc(const HostFacts& before, const HostFacts& after, UpgradeImpact&
     }
     const bool fits = tsc_acceptable(*before.tsc_hz, *after.tsc_hz, after.tsc_scalable);
     const bool fits_back = tsc_acceptable(*after.tsc_hz, *before.tsc_hz, before.tsc_scalable);
-    auto note = "TSC: changed from " + tsc_text(before) + " to " + tsc_text(after) +
+    auto note = "TSC: changed from " + tsc_text(*before.tsc_hz, before.tsc_scalable) + " to " +
+                tsc_text(*after.tsc_hz, after.tsc_scalable) +
                 "; guests pinned to the frequency before " +
                 (fits ? "still fit" : "cannot migrate to it");
     if (before.tsc_scalable && !after.tsc_scalable) {

@@ -204,10 +204,12 @@ v1::UpgradeImpactResponse to_wire(const migration::UpgradeImpact& impact) {
     out.set_comparable(impact.comparable);
     assign(out.mutable_missing_after(), impact.missing_after);
     assign(out.mutable_missing_before(), impact.missing_before);
-    out.set_machines_told(impact.machines_missing_after && impact.machines_missing_before);
-    if (out.machines_told()) {
-        assign(out.mutable_machines_missing_after(), *impact.machines_missing_after);
-        assign(out.mutable_machines_missing_before(), *impact.machines_missing_before);
+    const auto& gone = impact.machines_missing_after;
+    const auto& added = impact.machines_missing_before;
+    if (gone && added) {
+        out.set_machines_told(true);
+        assign(out.mutable_machines_missing_after(), *gone);
+        assign(out.mutable_machines_missing_before(), *added);
     }
     assign(out.mutable_notes(), impact.notes);
     out.set_advice(impact.advice);

@@ -173,8 +173,8 @@ Status UnixSocketPlace::publish() {
     if (!stale) {
         return fail(std::move(stale.error()));
     }
-    if (*stale) {
-        remove_stale(path_, **stale, private_name_ + ".stale");
+    if (const auto& left = *stale) {
+        remove_stale(path_, *left, private_name_ + ".stale");
     }
     if (const int error = move_to_free(private_name_, path_); error != 0) {
         ::unlink(private_name_.c_str());
