@@ -54,7 +54,7 @@ Trouble trouble_of(Errc code) {
             return {err, refused,
                     "check aggregator-address, and run agent and aggregator of one version"};
         case Errc::internal:
-            return {err, refused, "see the aggregator's log"};
+            break;
     }
     return {err, refused, "see the aggregator's log"};
 }
