@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/report_messages.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "base/utf8.h"
@@ -20,12 +19,7 @@ constexpr std::size_t cpu_limit = std::size_t{12} << 10U;
 constexpr std::size_t profile_limit = std::size_t{2} << 20U;
 
 std::string clean(std::string_view text, std::size_t limit = wire::name_limit) {
-    std::string out;
-    while (!text.empty()) {
-        const auto length = first_character(text).length;
-        out.append(length == 0 ? std::string_view{"?"} : text.substr(0, length));
-        text.remove_prefix(std::max<std::size_t>(length, 1));
-    }
+    const auto out = replace_strays(text, [](std::string& to, char) { to += '?'; });
     return wire::cut(out, limit);
 }
 

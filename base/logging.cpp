@@ -26,29 +26,14 @@ void append_hex(std::string& out, char c) {
     out += digits[byte & 0xfU];
 }
 
-/// The text with `\xNN` for each byte that is not UTF-8.
-std::string as_utf8(std::string_view text) {
-    std::string out;
-    out.reserve(text.size());
-    while (!text.empty()) {
-        const auto length = first_character(text).length;
-        if (length == 0) {
-            append_hex(out, text.front());
-        } else {
-            out += text.substr(0, length);
-        }
-        text.remove_prefix(length == 0 ? 1 : length);
-    }
-    return out;
-}
-
 /// Writes one record as a JSON object on one line.
 class JsonFormatter final : public spdlog::formatter {
 public:
     void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& out) override {
         head_.format(message, head_text_);
         const std::string_view body{message.payload.data(), message.payload.size()};
-        const std::string text = boost::json::serialize(boost::json::string(as_utf8(body)));
+        const std::string text =
+            boost::json::serialize(boost::json::string(replace_strays(body, append_hex)));
         out.append(head_text_.data(), head_text_.data() + head_text_.size());
         out.append(text.data(), text.data() + text.size());
         out.push_back('}');

@@ -51,6 +51,21 @@ Utf8Character first_character(std::string_view text) noexcept {
     return {.point = point, .length = length};
 }
 
+std::string replace_strays(std::string_view text, void (*instead)(std::string& out, char stray)) {
+    std::string out;
+    out.reserve(text.size());
+    while (!text.empty()) {
+        const auto length = first_character(text).length;
+        if (length == 0) {
+            instead(out, text.front());
+        } else {
+            out += text.substr(0, length);
+        }
+        text.remove_prefix(length == 0 ? 1 : length);
+    }
+    return out;
+}
+
 std::string_view head_of(std::string_view text, std::size_t most) noexcept {
     if (text.size() <= most) {
         return text;

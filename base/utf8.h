@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace scout {
@@ -15,6 +16,11 @@ struct Utf8Character {
 /// Overlong forms, surrogates and what is above U+10FFFF are not valid (RFC 3629), nor is the empty
 /// text. Any thread.
 [[nodiscard]] Utf8Character first_character(std::string_view text) noexcept;
+
+/// The text with every byte at which no valid sequence begins replaced by what `instead` appends
+/// for it. Any thread.
+[[nodiscard]] std::string replace_strays(std::string_view text,
+                                         void (*instead)(std::string& out, char stray));
 
 /// At most so many bytes of the text, without half a character at the end.
 [[nodiscard]] std::string_view head_of(std::string_view text, std::size_t most) noexcept;

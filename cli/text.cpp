@@ -13,6 +13,8 @@ namespace {
 
 constexpr std::size_t longest_word = 300;
 constexpr std::size_t longest_text = 16384;
+/// U+FFFD.
+constexpr std::string_view replacement = "\xef\xbf\xbd";
 
 bool is_control(char32_t point) {
     return point < 0x20 || (point >= 0x7f && point < 0xa0) ||
@@ -35,19 +37,7 @@ void append_escape(std::string& out, char32_t point) {
 }  // namespace
 
 std::string valid_utf8(std::string_view text) {
-    std::string out;
-    out.reserve(text.size());
-    for (std::size_t at = 0; at < text.size();) {
-        const auto decoded = first_character(text.substr(at));
-        if (decoded.length == 0) {
-            out += "\xef\xbf\xbd";
-            ++at;
-            continue;
-        }
-        out += text.substr(at, decoded.length);
-        at += decoded.length;
-    }
-    return out;
+    return replace_strays(text, [](std::string& out, char) { out += replacement; });
 }
 
 bool is_valid_utf8(std::string_view text) noexcept {
@@ -67,7 +57,7 @@ std::string printable(std::string_view text) {
     for (std::size_t at = 0; at < text.size();) {
         const auto decoded = first_character(text.substr(at));
         if (decoded.length == 0) {
-            out += "\xef\xbf\xbd";
+            out += replacement;
             ++at;
             continue;
         }

@@ -22,6 +22,16 @@ TEST(Utf8Test, TakesNothingThatIsNotWellFormed) {
     }
 }
 
+TEST(Utf8Test, ReplacesEachStrayByteAndNothingElse) {
+    const auto mark = [](std::string& out, char stray) {
+        out += stray == '\xff' ? "<ff>" : "<other>";
+    };
+
+    EXPECT_EQ(replace_strays("", mark), "");
+    EXPECT_EQ(replace_strays("r\u00fcck", mark), "r\u00fcck");
+    EXPECT_EQ(replace_strays("a\xff\xff\u20ac\xc3", mark), "a<ff><ff>\u20ac<other>");
+}
+
 TEST(Utf8Test, CutsBetweenCharacters) {
     EXPECT_EQ(head_of("grün", 9), "grün");
     EXPECT_EQ(head_of("grün", 3), "gr");
