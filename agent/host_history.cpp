@@ -6,7 +6,7 @@
 namespace scout::agent {
 namespace {
 
-constexpr std::size_t record_limit = 64 * 1024;
+constexpr std::size_t record_limit = std::size_t{64} << 10U;
 
 }  // namespace
 

@@ -24,11 +24,11 @@ MatrixRows::MatrixRows(const MatrixAnswer& answer) : answer_(answer) {
 
 std::string MatrixRows::cells(std::size_t row) const {
     std::string out(places_.size(), matrix_cell::unknown);
-    if (places_[row]) {
-        const auto& of_class = answer_.classes[*places_[row]].cells;
+    if (const auto place = places_[row]) {
+        const auto& of_class = answer_.classes[*place].cells;
         for (std::size_t column = 0; column < places_.size(); ++column) {
-            if (places_[column]) {
-                out[column] = of_class[*places_[column]];
+            if (const auto other = places_[column]) {
+                out[column] = of_class[*other];
             }
         }
     }
@@ -39,8 +39,8 @@ std::string MatrixRows::cells(std::size_t row) const {
 std::vector<std::vector<std::size_t>> MatrixRows::members() const {
     std::vector<std::vector<std::size_t>> out(answer_.classes.size());
     for (std::size_t row = 0; row < places_.size(); ++row) {
-        if (places_[row]) {
-            out[*places_[row]].push_back(row);
+        if (const auto place = places_[row]) {
+            out[*place].push_back(row);
         }
     }
     return out;

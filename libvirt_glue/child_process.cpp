@@ -96,11 +96,11 @@ private:
 /// child itself, waiting at most two seconds.
 class Child {
 public:
-    Child(asio::any_io_executor loop, pid_t pid, UniqueFd watch, UniqueFd from_out,
+    Child(const asio::any_io_executor& loop, pid_t pid, UniqueFd watch, UniqueFd from_out,
           UniqueFd from_err)
         : exited(loop, watch.release()),
           out(loop, from_out.release()),
-          err(std::move(loop), from_err.release()),
+          err(loop, from_err.release()),
           pid_(pid) {}
     ~Child() {
         if (pid_ <= 0) {
@@ -301,12 +301,11 @@ Task<Result<std::string>> run_child(ChildCommand command) {
     if (command.argv.empty()) {
         co_return fail(Errc::invalid, "expected a program to start, found none");
     }
-    const auto started = start(loop, command);
+    auto started = start(loop, command);
     if (!started) {
-        auto error = started.error();
-        co_return fail(std::move(error).within("start " + command.argv.front()));
+        co_return fail(std::move(started.error()).within("start " + command.argv.front()));
     }
-    const auto child = *started;
+    const auto child = std::move(*started);
     co_await asio::this_coro::throw_if_cancelled(false);
     asio::steady_timer timer(loop, command.time_limit);
     const auto ended = co_await (follow(child) || timer.async_wait(as_result));

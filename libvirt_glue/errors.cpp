@@ -8,6 +8,7 @@
 
 namespace scout::libvirt_glue {
 
+// NOLINTNEXTLINE(readability-function-size): a table
 Errc errc_for(int number) noexcept {
     switch (number) {
         case VIR_ERR_NO_DOMAIN:
