@@ -8,6 +8,7 @@
 #include "libvirt_glue/embed_uri.h"
 #include "libvirt_glue/host_fingerprint.h"
 #include "libvirt_glue/node_documents.h"
+#include "wire/convert.h"
 
 namespace scout::agent {
 namespace {
@@ -21,7 +22,7 @@ void add_host(migration::HostFacts& facts, const hypervisor::HostFingerprint& ho
 NodeReading reading_of(documents::NodeDocuments documents,
                        const hypervisor::HostFingerprint& host) {
     NodeReading reading;
-    reading.digest = migration::digest(documents.profile);
+    reading.digest = wire::profile_digest(documents.profile);
     reading.profile = std::make_shared<const migration::Profile>(std::move(documents.profile));
     reading.facts = std::move(documents.facts);
     add_host(reading.facts, host);

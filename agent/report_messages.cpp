@@ -130,7 +130,7 @@ struct ToWire {
     void operator()(const ProfileMessage& profile) const {
         auto& body = *out.mutable_profile();
         body.set_digest(profile.digest);
-        *body.mutable_profile() = wire::to_wire(*profile.profile);
+        body.set_profile(wire::encode_profile(*profile.profile));
     }
 };
 

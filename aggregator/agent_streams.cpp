@@ -9,6 +9,7 @@
 #include <spdlog/spdlog.h>
 
 #include "aggregator/messages.h"
+#include "base/digest.h"
 #include "base/logging.h"
 #include "base/node_name.h"
 #include "base/version.h"
@@ -281,13 +282,15 @@ Status AgentStreams::body(SessionId id, Session& session, const v1::ProfileBody&
         return {};  // came too late: another agent delivered it
     }
     ++counters_.profiles;
-    auto profile = wire::from_wire(body.profile());
+    if (const auto found = sha256_hex(body.profile()); found != body.digest()) {
+        return fail(Errc::invalid, "expected a profile with digest " + log_value(body.digest()) +
+                                       ", found one with " + found);
+    }
+    auto profile = wire::decode_profile(body.profile());
     if (!profile) {
         return fail(std::move(profile.error()));
     }
-    if (auto delivered = registry_.deliver(body.digest(), std::move(*profile)); !delivered) {
-        return delivered;
-    }
+    registry_.deliver(body.digest(), std::move(*profile));
     for (const auto waiting : wanted->second.waiting) {
         sessions_.at(waiting).waits_for.clear();
     }

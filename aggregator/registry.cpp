@@ -96,11 +96,7 @@ Result<bool> Registry::report_host(std::string_view node, HostReport report) {
     return complete;
 }
 
-Status Registry::deliver(const std::string& digest, migration::Profile profile) {
-    if (auto found = migration::digest(profile); found != digest) {
-        return fail(Errc::invalid, "expected a profile with digest " + log_value(digest) +
-                                       ", found one with " + found);
-    }
+void Registry::deliver(const std::string& digest, migration::Profile profile) {
     const auto shared = profiles_.share(digest, StoredProfile{digest, std::move(profile)});
     for (auto& [name, node] : nodes_) {
         if (node.host.profile_digest == digest && set_profile(node, shared)) {
@@ -108,7 +104,6 @@ Status Registry::deliver(const std::string& digest, migration::Profile profile) 
             tell(ChangeKind::node_changed, node);
         }
     }
-    return {};
 }
 
 Status Registry::change_guests(std::string_view node, std::vector<Guest> changed,
@@ -149,7 +144,7 @@ Status Registry::add_document(const Document& document, SteadyTime now) {
     node.last_heard = now;
     node.host = document.host;
     if (document.profile != nullptr) {
-        node.host.profile_digest = migration::digest(*document.profile);
+        node.host.profile_digest = wire::profile_digest(*document.profile);
         node.profile = share(node.host.profile_digest, *document.profile);
         remember_profile(node);
     }

@@ -76,9 +76,9 @@ public:
     /// deliver(): false is answered then. Errc::not_found for unknown nodes.
     [[nodiscard]] Result<bool> report_host(std::string_view node, HostReport report);
 
-    /// The body of a profile: every node that reported its digest has it from now on.
-    /// Errc::invalid if the content does not have this digest.
-    [[nodiscard]] Status deliver(const std::string& digest, migration::Profile profile);
+    /// The body of a profile, which the caller has checked against its digest: every node that
+    /// reported this digest has it from now on.
+    void deliver(const std::string& digest, migration::Profile profile);
 
     /// Guests that are new or changed, and those that are gone (since now, where nobody knows since
     /// when). Errc::not_found for unknown nodes.

@@ -115,10 +115,8 @@ public:
             if (!profile) {
                 return fail(std::move(profile.error()));
             }
-            if (migration::digest(*profile) != stored.digest()) {
-                return fail(Errc::invalid, "a profile does not have the digest that it is under");
-            }
-            profiles_[stored.digest()] = registry_.share(stored.digest(), std::move(*profile));
+            auto digest = wire::profile_digest(*profile);
+            profiles_[stored.digest()] = registry_.share(std::move(digest), std::move(*profile));
         }
         cpus_.reserve(static_cast<std::size_t>(snapshot_.cpus_size()));
         for (const auto& stored : snapshot_.cpus()) {
@@ -157,6 +155,11 @@ public:
         node.before = {.profile = profile_of(stored.before_digest()),
                        .facts = wire::from_wire(stored.before_facts())};
         node.profile = profile_of(node.host.profile_digest);
+        // Another version may have stored less, or under another digest: then it serves until the
+        // agent reports, and is asked for anew.
+        if (node.profile != nullptr) {
+            node.host.profile_digest = node.profile->digest;
+        }
         if (auto guests = read_guests(stored, node); !guests) {
             return fail(std::move(guests.error()));
         }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/digest.h"
 #include "wire/checks.h"
 #include "wire/convert_parts.h"
 
@@ -88,7 +89,7 @@ std::vector<migration::NamedModel> models_from_wire(const v1::Profile& profile, 
         out.push_back(std::move(to));
     }
     const auto by_name = [](const auto& a, const auto& b) { return a.name < b.name; };
-    // Left alone if sorted: the order of equal names is part of the digest.
+    // Left alone if sorted: equal names keep their order.
     if (!std::is_sorted(out.begin(), out.end(), by_name)) {
         std::sort(out.begin(), out.end(), by_name);
     }
@@ -122,6 +123,22 @@ v1::Profile to_wire(const migration::Profile& profile) {
         out.set_max_vcpus(*profile.max_vcpus);
     }
     return out;
+}
+
+std::string encode_profile(const migration::Profile& profile) {
+    return to_wire(profile).SerializeAsString();
+}
+
+Result<migration::Profile> decode_profile(const std::string& bytes) {
+    v1::Profile profile;
+    if (!profile.ParseFromString(bytes)) {
+        return fail(Errc::invalid, "expected a profile, found other bytes");
+    }
+    return from_wire(profile);
+}
+
+std::string profile_digest(const migration::Profile& profile) {
+    return sha256_hex(encode_profile(profile));
 }
 
 Result<migration::Profile> from_wire(const v1::Profile& profile) {

@@ -23,6 +23,14 @@ namespace v1 = virt_scout::v1;
 [[nodiscard]] v1::Profile to_wire(const migration::Profile& profile);
 [[nodiscard]] Result<migration::Profile> from_wire(const v1::Profile& profile);
 
+/// The form in which a profile travels by itself: a v1::Profile as bytes. Errors: as from_wire(),
+/// and Errc::invalid for bytes that are none.
+[[nodiscard]] std::string encode_profile(const migration::Profile& profile);
+[[nodiscard]] Result<migration::Profile> decode_profile(const std::string& bytes);
+/// The name of a profile in reports: SHA-256 of its bytes, 64 hexadecimal digits. Of what another
+/// version sent, hash the bytes as they came: from_wire() drops fields that it does not know.
+[[nodiscard]] std::string profile_digest(const migration::Profile& profile);
+
 [[nodiscard]] v1::HostFacts to_wire(const migration::HostFacts& facts);
 [[nodiscard]] migration::HostFacts from_wire(const v1::HostFacts& facts);
 

@@ -74,8 +74,9 @@ void fill(aggregator::Fleet& fleet, const std::vector<migration::Profile>& profi
                            fleet.now())
                 .has_value();
         good &= registry.report_host(name, *aggregator::host_from_wire(report)).has_value();
-        good &= registry.find(name)->profile != nullptr ||
-                registry.deliver(report.profile_digest(), profile).has_value();
+        if (registry.find(name)->profile == nullptr) {
+            registry.deliver(report.profile_digest(), profile);
+        }
         good &=
             registry
                 .change_guests(name, *aggregator::guests_from_wire(report.guests(), registry), {})

@@ -67,7 +67,7 @@ virt_scout::v1::FullReport make_report(const migration::Profile& profile, std::s
                                        std::size_t guests) {
     virt_scout::v1::FullReport report;
     report.set_sequence(1);
-    report.set_profile_digest(migration::digest(profile));
+    report.set_profile_digest(wire::profile_digest(profile));
     report.set_source("embedded");
     report.set_yardstick("libvirt 9.0.0 with QEMU 7.2.11, embedded driver of this host");
     auto* facts = report.mutable_facts();

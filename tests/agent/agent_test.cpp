@@ -11,12 +11,14 @@
 #include <gtest/gtest.h>
 
 #include "agent/report_stream.h"
+#include "base/digest.h"
 #include "tests/agent/report_server.h"
 #include "tests/daemon/http_client.h"
 #include "tests/support/fake_hypervisor.h"
 #include "tests/support/run_to_end.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/wait_until.h"
+#include "wire/convert.h"
 
 namespace scout::agent {
 namespace {
@@ -243,7 +245,9 @@ TEST_F(AgentTest, ReportsItsProfileItsGuestsAndWhatHappensToThem) {
     ASSERT_TRUE(hello && body && away && removed);
     EXPECT_EQ(hello->hello().node(), "node-1");
     EXPECT_EQ(hello->hello().host_identity().size(), 32U);
-    EXPECT_EQ(body->profile().profile().host_model().name(), "Skylake-Client");
+    const auto& told = body->profile();
+    EXPECT_EQ(sha256_hex(told.profile()), told.digest());
+    EXPECT_EQ(wire::decode_profile(told.profile())->host_model->name, "Skylake-Client");
     EXPECT_EQ(removed->delta().removed(0).uuid(), "u1");
     EXPECT_EQ(removed->delta().removed(0).found_by(), "resync");
     EXPECT_EQ(removed->delta().removed(0).since_unix_ms(), 7000);

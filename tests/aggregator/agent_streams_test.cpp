@@ -4,9 +4,11 @@
 #include <limits>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/digest.h"
 #include "tests/aggregator/fleet_fixture.h"
 #include "wire/convert.h"
 
@@ -15,6 +17,9 @@ namespace {
 
 using namespace std::chrono_literals;
 using Kind = v1::AggregatorMessage::KindCase;
+
+/// Number 100, with the value 1.
+constexpr std::string_view field_of_a_newer_version = "\xA0\x06\x01";
 
 class RecordingSink final : public SessionSink {
 public:
@@ -45,7 +50,7 @@ protected:
               const std::vector<v1::Guest>& guests = {}) {
         v1::AgentMessage message;
         message.mutable_full()->set_sequence(sequence);
-        message.mutable_full()->set_profile_digest(migration::digest(profile));
+        message.mutable_full()->set_profile_digest(wire::profile_digest(profile));
         for (const auto& guest : guests) {
             *message.mutable_full()->add_guests() = guest;
         }
@@ -53,8 +58,8 @@ protected:
     }
     void body(SessionId id, const migration::Profile& profile) {
         v1::AgentMessage message;
-        message.mutable_profile()->set_digest(migration::digest(profile));
-        *message.mutable_profile()->mutable_profile() = wire::to_wire(profile);
+        message.mutable_profile()->set_digest(wire::profile_digest(profile));
+        message.mutable_profile()->set_profile(wire::encode_profile(profile));
         say(id, message);
     }
     void heartbeat(SessionId id, std::uint64_t sequence) {
@@ -138,14 +143,49 @@ TEST_F(AgentStreamsTest, BodyThatIsNotWhatWasAskedForEndsTheStream) {
     hello(1, "n1");
     full(1, small_host());
     v1::AgentMessage message;
-    message.mutable_profile()->set_digest(migration::digest(small_host()));
-    *message.mutable_profile()->mutable_profile() = wire::to_wire(large_host());
+    message.mutable_profile()->set_digest(wire::profile_digest(small_host()));
+    message.mutable_profile()->set_profile(wire::encode_profile(large_host()));
 
     say(1, message);
 
     ASSERT_TRUE(sink.ended.contains(1));
     EXPECT_EQ(sink.ended.at(1).code, Errc::invalid);
     EXPECT_EQ(fleet.registry().profiles(), 0U);
+}
+
+TEST_F(AgentStreamsTest, ProfileOfANewerAgentServesWithWhatIsKnownOfIt) {
+    const auto bytes = wire::encode_profile(small_host()).append(field_of_a_newer_version);
+    v1::AgentMessage report;
+    report.mutable_full()->set_profile_digest(sha256_hex(bytes));
+    v1::AgentMessage body;
+    body.mutable_profile()->set_digest(sha256_hex(bytes));
+    body.mutable_profile()->set_profile(bytes);
+    open(1);
+    hello(1, "n1");
+    say(1, report);
+
+    say(1, body);
+
+    EXPECT_FALSE(sink.ended.contains(1));
+    ASSERT_NE(node("n1").profile, nullptr);
+    EXPECT_EQ(node("n1").profile->profile, small_host());
+}
+
+TEST_F(AgentStreamsTest, BodyThatIsNoProfileEndsTheStream) {
+    const std::string bytes = "\xFF\xFF";
+    v1::AgentMessage report;
+    report.mutable_full()->set_profile_digest(sha256_hex(bytes));
+    v1::AgentMessage body;
+    body.mutable_profile()->set_digest(sha256_hex(bytes));
+    body.mutable_profile()->set_profile(bytes);
+    open(1);
+    hello(1, "n1");
+    say(1, report);
+
+    say(1, body);
+
+    ASSERT_TRUE(sink.ended.contains(1));
+    EXPECT_EQ(sink.ended.at(1).code, Errc::invalid);
 }
 
 TEST_F(AgentStreamsTest, SequenceGapAsksForAFullReportOnce) {
@@ -232,7 +272,7 @@ TEST_F(AgentStreamsTest, UnknownGuestsKeepTheLastKnownOnes) {
     full(1, small_host(), 1, {wire_guest("u1", "vm", small_host())});
     v1::AgentMessage message;
     message.mutable_full()->set_sequence(2);
-    message.mutable_full()->set_profile_digest(migration::digest(small_host()));
+    message.mutable_full()->set_profile_digest(wire::profile_digest(small_host()));
     message.mutable_full()->set_guests_error("libvirt does not answer");
 
     say(1, message);

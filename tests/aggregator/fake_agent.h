@@ -37,7 +37,7 @@ public:
         v1::AgentMessage message;
         auto* report = message.mutable_full();
         report->set_sequence(1);
-        report->set_profile_digest(migration::digest(profile));
+        report->set_profile_digest(wire::profile_digest(profile));
         report->set_source("embedded");
         for (const auto& guest : guests) {
             *report->add_guests() = guest;
@@ -46,8 +46,8 @@ public:
     }
     void body(const migration::Profile& profile) {
         v1::AgentMessage message;
-        message.mutable_profile()->set_digest(migration::digest(profile));
-        *message.mutable_profile()->mutable_profile() = wire::to_wire(profile);
+        message.mutable_profile()->set_digest(wire::profile_digest(profile));
+        message.mutable_profile()->set_profile(wire::encode_profile(profile));
         send(message);
     }
     void send(const v1::AgentMessage& message) { stream_->Write(message); }

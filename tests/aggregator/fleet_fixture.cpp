@@ -77,10 +77,10 @@ void FleetFixture::add_node(const std::string& name, const migration::Profile& p
         .node = name, .host_identity = "id-of-" + name, .agent_version = "0.1.0"};
     ASSERT_TRUE(registry.introduce(introduction, clock.steady()));
     HostReport report;
-    report.profile_digest = migration::digest(profile);
+    report.profile_digest = wire::profile_digest(profile);
     report.source = "embedded";
     ASSERT_TRUE(registry.report_host(name, report));
-    ASSERT_TRUE(registry.deliver(report.profile_digest, profile));
+    registry.deliver(report.profile_digest, profile);
 }
 
 void FleetFixture::add_guest(const std::string& node, const Guest& guest) {

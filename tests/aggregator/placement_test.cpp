@@ -240,7 +240,7 @@ TEST_F(PlacementTest, PinnedTscIsComparedHostByHost) {
     const auto with_tsc = [this](const std::string& name, std::uint64_t hz, bool scalable) {
         add_node(name, large_host());
         HostReport report;
-        report.profile_digest = migration::digest(large_host());
+        report.profile_digest = wire::profile_digest(large_host());
         report.facts.tsc_hz = hz;
         report.facts.tsc_scalable = scalable;
         ASSERT_TRUE(fleet.registry().report_host(name, report));

@@ -96,7 +96,7 @@ TEST_F(QueriesTest, NodeWhoseProfileIsOnItsWaySaysSo) {
     ASSERT_TRUE(fleet.registry().introduce(
         {.node = "new", .host_identity = "n", .agent_version = ""}, fleet.now()));
     HostReport report;
-    report.profile_digest = migration::digest(other_host());
+    report.profile_digest = wire::profile_digest(other_host());
     ASSERT_TRUE(fleet.registry().report_host("new", report));
     v1::BaselineRequest request;
     request.add_nodes("new");
@@ -278,10 +278,10 @@ TEST_F(QueriesTest, UpgradeImpactComparesTheNodeWithItselfBefore) {
 TEST_F(QueriesTest, UpgradeImpactJudgesTheTscOfBefore) {
     const auto report = [this](const migration::Profile& profile, std::uint64_t tsc_hz) {
         HostReport told;
-        told.profile_digest = migration::digest(profile);
+        told.profile_digest = wire::profile_digest(profile);
         told.facts.tsc_hz = tsc_hz;
         ASSERT_TRUE(fleet.registry().report_host("large", told));
-        ASSERT_TRUE(fleet.registry().deliver(told.profile_digest, profile));
+        fleet.registry().deliver(told.profile_digest, profile);
     };
     auto changed = large_host();
     changed.machines = {"pc-q35-9.9"};  // new to the fleet: its body comes after the facts

@@ -67,6 +67,20 @@ TEST_F(SnapshotTest, FleetComesBackWholeWithHonestAges) {
     EXPECT_EQ(next.matrix().matrix().nodes(), 2U);
 }
 
+TEST_F(SnapshotTest, ProfileUnderTheDigestOfAnotherVersionServesUntilItIsReportedAnew) {
+    const std::string digest(64, 'd');
+    HostReport report;
+    report.profile_digest = digest;
+    ASSERT_TRUE(fleet.registry().report_host("n1", report));
+    fleet.registry().deliver(digest, small_host());
+
+    ASSERT_TRUE(restore(encode(), next));
+
+    ASSERT_NE(next.registry().find("n1")->profile, nullptr);
+    EXPECT_EQ(next.registry().find("n1")->profile->profile, small_host());
+    EXPECT_EQ(next.registry().report_host("n1", report).value(), false) << "has to be asked for";
+}
+
 TEST_F(SnapshotTest, ClockSetBackMakesNothingYounger) {
     clock.advance(10s);
     const auto text = encode();
@@ -146,7 +160,9 @@ TEST_F(SnapshotTest, ContentThatNoAggregatorWritesIsRefusedAsAWhole) {
             node.add_guests()->mutable_guest()->set_uuid("u");
             node.mutable_guests(0)->set_cpu(3);
         }),
-        with_node([](auto& snapshot, auto&) { snapshot.add_profiles()->set_digest("wrong"); }),
+        with_node([](auto& snapshot, auto&) {
+            snapshot.add_profiles()->mutable_profile()->set_arch(std::string(300, 'x'));
+        }),
     };
     for (std::size_t i = 0; i < texts.size(); ++i) {
         const auto restored = restore(texts[i], next);
