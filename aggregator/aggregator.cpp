@@ -15,7 +15,6 @@
 #include "base/logging.h"
 #include "daemon/process_metrics.h"
 #include "documents/cpu_map_files.h"
-#include "wire/grpc_logs.h"
 
 namespace scout::aggregator {
 namespace {
@@ -138,7 +137,8 @@ Status Aggregator::serve_grpc() {
     if (!endpoint) {
         return fail(endpoint.error());
     }
-    auto server = GrpcServer::start(*endpoint, security, {reports_.get(), questions_.get()});
+    auto server = GrpcServer::start(loop_.get_executor(), *endpoint, security,
+                                    {reports_.get(), questions_.get()});
     if (!server) {
         return fail(std::move(server.error()).within("listen-grpc"));
     }
@@ -149,7 +149,7 @@ Status Aggregator::serve_grpc() {
     wire::Endpoint socket;
     socket.unix_path = config_.query_socket.string();
     // Who may ask need not be one who may report.
-    auto questions = GrpcServer::start(socket, {}, {questions_.get()});
+    auto questions = GrpcServer::start(loop_.get_executor(), socket, {}, {questions_.get()});
     if (!questions) {
         return fail(std::move(questions.error()).within("query-socket"));
     }
@@ -180,21 +180,7 @@ Task<> Aggregator::tick() {
         }
         fleet_->registry().tick(clock_.steady());
         reports_->tick();
-        tell_lost_listeners();
     }
-}
-
-/// Whoever asks at such a listener waits in vain: nobody should send new ones there.
-void Aggregator::tell_lost_listeners() {
-    const auto lost = wire::lost_listeners();
-    if (lost == std::exchange(told_lost_, lost)) {
-        return;
-    }
-    constexpr auto what =
-        "a gRPC listener ran out of file descriptors and accepts no more connections: restart this "
-        "program, with a higher limit of open files (LimitNOFILE of its unit) or fewer peers";
-    spdlog::error("{}", what);
-    health_.set("listener", what);
 }
 
 Task<> Aggregator::stop() {
@@ -207,6 +193,9 @@ Task<> Aggregator::stop() {
     if (reports_ != nullptr) {
         reports_->stop();
         questions_->stop();
+    }
+    for (const auto& server : servers_) {
+        co_await server->stop_accepting();
     }
     auto shut = [servers = servers_]() -> Status {
         GrpcServer::shut_down(servers, shutdown_limit);

@@ -52,7 +52,6 @@ private:
     [[nodiscard]] Status serve_grpc();
     [[nodiscard]] Status serve_http();
     [[nodiscard]] Task<> tick();
-    void tell_lost_listeners();
     [[nodiscard]] MetricFacts facts() const;
 
     asio::io_context& loop_;
@@ -61,8 +60,7 @@ private:
     const Clock& clock_;
     TaskScope scope_;
     daemon::Health health_;
-    std::uint64_t told_lost_ = 0;  ///< of wire::lost_listeners()
-    bool serving_ = false;         ///< start() has succeeded
+    bool serving_ = false;  ///< start() has succeeded
     std::unique_ptr<Fleet> fleet_;
     std::unique_ptr<SnapshotKeeper> snapshots_;
     std::unique_ptr<ReportsService> reports_;

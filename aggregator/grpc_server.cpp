@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "aggregator/grpc_server.h"
 
-#include <cerrno>
-#include <system_error>
 #include <utility>
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/address.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/system/system_error.hpp>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
-#include <sys/stat.h>
+
+#include "base/logging.h"
+#include "base/unique_fd.h"
 
 namespace scout::aggregator {
 namespace {
@@ -31,8 +31,6 @@ constexpr mode_t socket_mode = 0660;
 
 void tune(grpc::ServerBuilder& builder) {
     builder.SetMaxReceiveMessageSize(message_limit);
-    // Two aggregators on one port would share the agents by chance.
-    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, calls_per_connection);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, keepalive_ms);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, keepalive_answer_ms);
@@ -45,53 +43,32 @@ void tune(grpc::ServerBuilder& builder) {
     builder.AddChannelArgument(GRPC_ARG_TCP_MIN_READ_CHUNK_SIZE, read_chunk_bytes);
 }
 
-/// What the kernel says to the address; gRPC tells only its own log.
-std::string why_not_bound(const wire::Endpoint& endpoint) {
-    if (endpoint.is_unix()) {
-        return "the socket cannot be made there: check that its folder is writable";
-    }
-    boost::asio::io_context loop{1};
-    boost::asio::ip::tcp::resolver resolver(loop);
+Result<std::vector<asio::ip::tcp::endpoint>> addresses_of(const wire::Endpoint& endpoint) {
+    using asio::ip::tcp;
     boost::system::error_code error;
-    const auto found = resolver.resolve(endpoint.host, std::to_string(endpoint.port), error);
-    if (!error && !found.empty()) {
-        boost::asio::ip::tcp::acceptor acceptor(loop);
-        const auto address = found.begin()->endpoint();
-        acceptor.open(address.protocol(), error);
-        acceptor.set_option(boost::asio::socket_base::reuse_address(true), error);
-        acceptor.bind(address, error);
-        if (!error) {
-            acceptor.listen(1, error);
-        }
+    const auto literal =
+        asio::ip::make_address(endpoint.host == "localhost" ? "127.0.0.1" : endpoint.host, error);
+    if (!error) {
+        return std::vector{tcp::endpoint{literal, endpoint.port}};
     }
-    if (error == boost::asio::error::address_in_use) {
-        return "the port is in use: stop the other process or choose another port";
+    asio::io_context loop{1};
+    std::vector<tcp::endpoint> found;
+    for (const auto& entry :
+         tcp::resolver(loop).resolve(endpoint.host, std::to_string(endpoint.port), error)) {
+        found.push_back(entry.endpoint());
     }
-    return error ? error.message() : "the address cannot be bound";
-}
-
-/// A unix socket must never be open to others, not even between bind and chmod.
-class NarrowMask {
-public:
-    NarrowMask() : before_(::umask(0777 & ~socket_mode)) {}
-    ~NarrowMask() { ::umask(before_); }
-    NarrowMask(const NarrowMask&) = delete;
-    NarrowMask& operator=(const NarrowMask&) = delete;
-    NarrowMask(NarrowMask&&) = delete;
-    NarrowMask& operator=(NarrowMask&&) = delete;
-
-private:
-    mode_t before_;
-};
-
-std::unique_ptr<grpc::Server> build_and_start(grpc::ServerBuilder& builder) {
-    const NarrowMask mask;
-    return builder.BuildAndStart();
+    if (error || found.empty()) {
+        return fail(Errc::unavailable, "cannot listen on " + endpoint.target() +
+                                           ": no address of " + log_value(endpoint.host) +
+                                           " is known: " + error.message());
+    }
+    return found;
 }
 
 }  // namespace
 
-Result<std::unique_ptr<GrpcServer>> GrpcServer::start(const wire::Endpoint& endpoint,
+Result<std::unique_ptr<GrpcServer>> GrpcServer::start(const asio::any_io_executor& loop,
+                                                      const wire::Endpoint& endpoint,
                                                       const wire::Security& security,
                                                       const std::vector<grpc::Service*>& services,
                                                       std::chrono::milliseconds handshake_limit) {
@@ -99,56 +76,101 @@ Result<std::unique_ptr<GrpcServer>> GrpcServer::start(const wire::Endpoint& endp
     if (!credentials) {
         return fail(std::move(credentials.error()));
     }
-    auto bound = endpoint;
-    std::optional<wire::UnixSocketPlace> place;
-    if (endpoint.is_unix()) {
-        auto claimed = wire::UnixSocketPlace::claim(endpoint.unix_path);
-        if (!claimed) {
-            return fail(std::move(claimed.error()));
-        }
-        bound.unix_path = claimed->private_name();
-        place.emplace(std::move(*claimed));
+    auto address = listen_at(loop, endpoint);
+    if (!address) {
+        return fail(std::move(address.error()));
     }
     grpc::ServerBuilder builder;
     tune(builder);
     builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
                                static_cast<int>(handshake_limit.count()));
-    int port = 0;
-    builder.AddListeningPort(bound.target(), *credentials, &port);
+    auto acceptor = builder.experimental().AddExternalConnectionAcceptor(
+        grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, *credentials);
     for (auto* service : services) {
         builder.RegisterService(service);
     }
-    auto server = build_and_start(builder);
-    if (server == nullptr || port <= 0) {
-        return fail(Errc::unavailable,
-                    "cannot listen on " + endpoint.target() + ": " + why_not_bound(endpoint));
+    auto server = builder.BuildAndStart();
+    if (server == nullptr) {
+        return fail(Errc::internal, "gRPC cannot serve " + endpoint.target() +
+                                        ": its own lines are in the log at level debug");
     }
-    if (place) {
-        if (auto published = place->publish(); !published) {
+    if (address->place) {
+        if (auto published = address->place->publish(); !published) {
             return fail(std::move(published.error()));
         }
     }
-    bound = endpoint;
-    if (!bound.is_unix()) {
-        bound.port = static_cast<std::uint16_t>(port);
-    }
-    return std::unique_ptr<GrpcServer>{
-        new GrpcServer(std::move(server), std::move(bound), std::move(place))};
+    std::unique_ptr<GrpcServer> out{
+        new GrpcServer(loop, std::move(*address), std::move(acceptor), std::move(server))};
+    out->accept();
+    return out;
 }
 
-GrpcServer::GrpcServer(std::unique_ptr<grpc::Server> server, wire::Endpoint endpoint,
-                       std::optional<wire::UnixSocketPlace> place)
-    : server_(std::move(server)), endpoint_(std::move(endpoint)), place_(std::move(place)) {}
+Result<GrpcServer::Address> GrpcServer::listen_at(const asio::any_io_executor& loop,
+                                                  wire::Endpoint endpoint) {
+    Address out;
+    out.endpoint = std::move(endpoint);
+    if (out.endpoint.is_unix()) {
+        auto place = wire::UnixSocketPlace::claim(out.endpoint.unix_path);
+        if (!place) {
+            return fail(std::move(place.error()));
+        }
+        auto listener = daemon::Listener::at(loop, place->private_name(), socket_mode);
+        if (!listener) {
+            return fail(Errc::unavailable,
+                        "cannot listen on " + out.endpoint.target() +
+                            ": the socket cannot be made there: check that its folder is writable");
+        }
+        out.place.emplace(std::move(*place));
+        out.listeners.push_back(std::move(*listener));
+        return out;
+    }
+    auto addresses = addresses_of(out.endpoint);
+    if (!addresses) {
+        return fail(std::move(addresses.error()));
+    }
+    for (auto& address : *addresses) {
+        address.port(out.endpoint.port);
+        auto listener = daemon::Listener::at(loop, address);
+        if (!listener) {
+            return fail(std::move(listener.error()));
+        }
+        out.endpoint.port = listener->address().port();
+        out.listeners.push_back(std::move(*listener));
+    }
+    return out;
+}
+
+GrpcServer::GrpcServer(const asio::any_io_executor& loop, Address address,
+                       std::unique_ptr<Acceptor> acceptor, std::unique_ptr<grpc::Server> server)
+    : address_(std::move(address)),
+      acceptor_(std::move(acceptor)),
+      server_(std::move(server)),
+      scope_(loop) {}
 
 GrpcServer::~GrpcServer() = default;
+
+void GrpcServer::accept() {
+    for (auto& listener : address_.listeners) {
+        scope_.spawn("grpc accept", [this, &listener] {
+            return listener.accept_all([this](UniqueFd peer) {
+                Acceptor::NewConnectionParameters connection;
+                connection.fd = peer.release();
+                acceptor_->HandleNewConnection(&connection);
+            });
+        });
+    }
+}
+
+Task<> GrpcServer::stop_accepting() {
+    address_.place.reset();
+    co_await scope_.close();
+    address_.listeners.clear();
+}
 
 void GrpcServer::shut_down(const std::vector<std::shared_ptr<GrpcServer>>& servers,
                            std::chrono::milliseconds limit) {
     const auto deadline = gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
                                        gpr_time_from_millis(limit.count(), GPR_TIMESPAN));
-    for (const auto& server : servers) {
-        server->place_.reset();
-    }
     for (const auto& server : servers) {
         server->server_->Shutdown(deadline);
     }

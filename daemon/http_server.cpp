@@ -28,20 +28,10 @@ using boost::system::error_code;
 using Request = http::request<http::string_body>;
 using Response = http::response<http::string_body>;
 
-constexpr std::chrono::milliseconds accept_pause{100};
-
 tl::unexpected<Error> wrong_address(std::string_view text) {
     return fail(Errc::invalid,
                 "expected an address and a port such as '127.0.0.1:9291' or '[::1]:9291', found " +
                     log_value(text));
-}
-
-std::string cannot_listen(const std::string& address, const error_code& error) {
-    if (error == asio::error::address_in_use) {
-        return "cannot listen on " + address +
-               ": the port is in use by another program; stop it or choose another port";
-    }
-    return "cannot listen on " + address + ": " + error.message();
 }
 
 /// Status for a request that could not be read; nothing for a peer that went away.
@@ -110,29 +100,18 @@ Result<tcp::endpoint> parse_listen_address(std::string_view text) {
     return tcp::endpoint{address, port};
 }
 
-Result<std::unique_ptr<HttpServer>> HttpServer::listen(asio::any_io_executor loop,
+Result<std::unique_ptr<HttpServer>> HttpServer::listen(const asio::any_io_executor& loop,
                                                        std::string_view address,
                                                        HttpLimits limits) {
     const auto endpoint = parse_listen_address(address);
     if (!endpoint) {
         return fail(endpoint.error());
     }
-    tcp::acceptor acceptor(std::move(loop));
-    error_code error;
-    acceptor.open(endpoint->protocol(), error);
-    if (!error) {
-        acceptor.set_option(tcp::acceptor::reuse_address(true), error);
+    auto listener = Listener::at(loop, *endpoint);
+    if (!listener) {
+        return fail(std::move(listener.error()));
     }
-    if (!error) {
-        acceptor.bind(*endpoint, error);
-    }
-    if (!error) {
-        acceptor.listen(tcp::acceptor::max_listen_connections, error);
-    }
-    if (error) {
-        return fail(Errc::unavailable, cannot_listen(std::string{address}, error));
-    }
-    return std::make_unique<HttpServer>(std::move(acceptor), limits);
+    return std::make_unique<HttpServer>(loop, std::move(*listener), limits);
 }
 
 struct HttpServer::Connection {
@@ -143,13 +122,8 @@ struct HttpServer::Connection {
     boost::beast::flat_buffer buffer;  ///< may hold the begin of the next request
 };
 
-HttpServer::HttpServer(tcp::acceptor acceptor, HttpLimits limits)
-    : acceptor_(std::move(acceptor)), limits_(limits), scope_(acceptor_.get_executor()) {
-    const auto local = acceptor_.local_endpoint();
-    port_ = local.port();
-    const auto host = local.address().to_string();
-    address_ = (local.address().is_v6() ? "[" + host + "]" : host) + ":" + std::to_string(port_);
-}
+HttpServer::HttpServer(const asio::any_io_executor& loop, Listener listener, HttpLimits limits)
+    : loop_(loop), listener_(std::move(listener)), limits_(limits), scope_(loop_) {}
 
 HttpServer::~HttpServer() = default;
 
@@ -158,41 +132,36 @@ void HttpServer::route(std::string path, Handler handler) {
 }
 
 void HttpServer::start() {
-    scope_.spawn("http accept", [this] { return accept_all(); });
+    scope_.spawn("http accept", [this] {
+        return listener_.accept_all([this](UniqueFd peer) { take(std::move(peer)); });
+    });
 }
 
 Task<> HttpServer::stop() {
     stopping_ = true;
-    error_code ignored;
-    acceptor_.close(ignored);
+    listener_.close();
     for (const auto& connection : connections_) {
         connection->stream.close();
     }
     co_await scope_.close();
 }
 
-Task<> HttpServer::accept_all() {
-    asio::steady_timer pause(acceptor_.get_executor());
-    while (!stopping_) {
-        auto [error, socket] = co_await acceptor_.async_accept(as_result);
-        if (stopping_ || error == asio::error::operation_aborted) {
-            co_return;
-        }
-        if (error) {
-            // Out of descriptors, most likely: accepting again at once would spin.
-            pause.expires_after(accept_pause);
-            co_await pause.async_wait(as_result);
-            continue;
-        }
-        if (connections_.size() >= limits_.connections) {
-            connections_.front()->stream.close();
-            connections_.pop_front();
-        }
-        auto connection = std::make_shared<Connection>(std::move(socket),
-                                                       limits_.header_bytes + limits_.body_bytes);
-        connections_.push_back(connection);
-        scope_.spawn("http connection", [this, connection] { return serve(connection); });
+void HttpServer::take(UniqueFd peer) {
+    if (connections_.size() >= limits_.connections) {
+        connections_.front()->stream.close();
+        connections_.pop_front();
     }
+    tcp::socket socket(loop_);
+    error_code error;
+    socket.assign(listener_.address().protocol(), peer.get(), error);
+    if (error) {
+        return;
+    }
+    static_cast<void>(peer.release());
+    auto connection =
+        std::make_shared<Connection>(std::move(socket), limits_.header_bytes + limits_.body_bytes);
+    connections_.push_back(connection);
+    scope_.spawn("http connection", [this, connection] { return serve(connection); });
 }
 
 Task<> HttpServer::serve(std::shared_ptr<Connection> connection) {
@@ -257,10 +226,6 @@ HttpAnswer HttpServer::answer(std::string_view method, std::string_view target) 
     }
     const auto handler = routes_.find(target.substr(0, target.find('?')));
     return handler == routes_.end() ? plain(http::status::not_found) : handler->second();
-}
-
-std::string HttpServer::address() const {
-    return address_;
 }
 
 }  // namespace scout::daemon

@@ -17,6 +17,8 @@
 #include "base/result.h"
 #include "base/task.h"
 #include "base/task_scope.h"
+#include "base/unique_fd.h"
+#include "daemon/listener.h"
 
 namespace scout::daemon {
 
@@ -51,10 +53,9 @@ public:
 
     /// Errc::unavailable in one sentence if the address cannot be bound (port in use, not ours, no
     /// right), Errc::invalid for a wrong address.
-    [[nodiscard]] static Result<std::unique_ptr<HttpServer>> listen(asio::any_io_executor loop,
-                                                                    std::string_view address,
-                                                                    HttpLimits limits = {});
-    HttpServer(asio::ip::tcp::acceptor acceptor, HttpLimits limits);
+    [[nodiscard]] static Result<std::unique_ptr<HttpServer>> listen(
+        const asio::any_io_executor& loop, std::string_view address, HttpLimits limits = {});
+    HttpServer(const asio::any_io_executor& loop, Listener listener, HttpLimits limits);
     ~HttpServer();
     HttpServer(const HttpServer&) = delete;
     HttpServer& operator=(const HttpServer&) = delete;
@@ -66,23 +67,22 @@ public:
     [[nodiscard]] Task<> stop();
 
     /// The port that is bound.
-    [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
-    [[nodiscard]] std::string address() const;
+    [[nodiscard]] std::uint16_t port() const noexcept { return listener_.address().port(); }
+    [[nodiscard]] std::string address() const { return to_text(listener_.address()); }
     [[nodiscard]] std::size_t connections() const noexcept { return connections_.size(); }
 
 private:
     struct Connection;
 
-    [[nodiscard]] Task<> accept_all();
+    void take(UniqueFd peer);
     [[nodiscard]] Task<> serve(std::shared_ptr<Connection> connection);
     [[nodiscard]] Task<bool> serve_one(std::shared_ptr<Connection> connection);
     [[nodiscard]] Task<> hear_out(std::shared_ptr<Connection> connection);
     [[nodiscard]] HttpAnswer answer(std::string_view method, std::string_view target) const;
 
-    asio::ip::tcp::acceptor acceptor_;
+    asio::any_io_executor loop_;
+    Listener listener_;
     HttpLimits limits_;
-    std::uint16_t port_;
-    std::string address_;
     std::map<std::string, Handler, std::less<>> routes_;
     std::list<std::shared_ptr<Connection>> connections_;  ///< longest without an answer first
     bool stopping_ = false;

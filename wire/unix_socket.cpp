@@ -159,7 +159,7 @@ Result<UnixSocketPlace> UnixSocketPlace::claim(std::string path) {
 
 UnixSocketPlace::UnixSocketPlace(UnixSocketPlace&& other) noexcept
     : path_(std::move(other.path_)),
-      private_name_(std::move(other.private_name_)),
+      private_name_(std::exchange(other.private_name_, {})),
       published_(std::exchange(other.published_, false)),
       device_(other.device_),
       inode_(other.inode_) {}
@@ -177,7 +177,6 @@ Status UnixSocketPlace::publish() {
         remove_stale(path_, *left, private_name_ + ".stale");
     }
     if (const int error = move_to_free(private_name_, path_); error != 0) {
-        ::unlink(private_name_.c_str());
         return error == EEXIST ? fail(Errc::refused, "socket " + path_ +
                                                          ": another process was quicker to listen "
                                                          "there: stop it or choose another path")
@@ -190,9 +189,12 @@ Status UnixSocketPlace::publish() {
 }
 
 void UnixSocketPlace::give_back() noexcept {
+    if (!std::exchange(published_, false)) {
+        ::unlink(private_name_.c_str());
+        return;
+    }
     struct stat info{};
-    if (std::exchange(published_, false) && ::lstat(path_.c_str(), &info) == 0 &&
-        info.st_dev == device_ && info.st_ino == inode_) {
+    if (::lstat(path_.c_str(), &info) == 0 && info.st_dev == device_ && info.st_ino == inode_) {
         ::unlink(path_.c_str());
     }
 }

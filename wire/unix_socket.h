@@ -15,10 +15,9 @@ namespace scout::wire {
 
 /// The place of a server's unix socket (case 30): taken in claim(), given back at the end.
 ///
-/// gRPC removes a socket by the name that it was told, in the middle of its shutdown, when a
-/// successor may have that name already. So it is told a private one beside the place, and the
-/// socket is moved to its place once it listens; while it does, a successor is refused. Giving the
-/// place back comes before the shutdown. Moves; any thread.
+/// The socket is bound to a private name beside the place and moved there once it listens: so of
+/// two that start at once one is refused, nobody finds a socket that does not listen yet, and only
+/// a stale one is ever taken away. Moves; any thread.
 class UnixSocketPlace {
 public:
     /// Errc::invalid as from check_unix_path(), and for a folder over 97 bytes, which leaves no
@@ -39,7 +38,7 @@ public:
     /// if another process does the same now. Errc::refused as in claim(), if somebody was quicker;
     /// Errc::unavailable if it cannot be moved.
     [[nodiscard]] Status publish();
-    /// Takes the socket away, unless it is another's by now. At most once.
+    /// Takes the socket away, under whatever name it has, unless it is another's by now.
     void give_back() noexcept;
 
 private:

@@ -34,7 +34,7 @@ TEST_F(StartTest, PortInUseIsOneClearSentence) {
     http.listen_http = "127.0.0.1:" + std::to_string(first.http_port());
 
     expect_refused(grpc, "cannot listen on " + first.endpoint().target() +
-                             ": the port is in use: stop the other process or choose another port");
+                             ": the port is in use by another program");
     expect_refused(http, "listen-http: ");
 }
 

@@ -7,8 +7,6 @@
 #include <boost/asio/steady_timer.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include "tests/daemon/http_client.h"
 #include "tests/support/run_to_end.h"
@@ -51,31 +49,6 @@ TEST_F(HttpServerTest, AnswersGetOnTheBoundPort) {
     EXPECT_THAT(answer, StartsWith("HTTP/1.1 200 OK"));
     EXPECT_THAT(answer, HasSubstr("\r\n\r\nhello\n"));
     EXPECT_EQ(server->connections(), 0U);
-}
-
-TEST_F(HttpServerTest, WaitsWhileThereIsNoDescriptorForAConnection) {
-#if defined(__has_feature)
-#if __has_feature(undefined_behavior_sanitizer)
-    GTEST_SKIP() << "UBSan's look at an object's type takes descriptors itself (a pipe)";
-#endif
-#endif
-    start();
-    asio::ip::tcp::socket waiting(loop);
-    waiting.connect({asio::ip::address_v4::loopback(), server->port()});
-    rlimit before{};
-    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
-    const int next_free = ::dup(waiting.native_handle());
-    ::close(next_free);
-    auto full = before;
-    full.rlim_cur = static_cast<rlim_t>(next_free);
-    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &full), 0);
-
-    const auto turns = loop.run_for(350ms);
-
-    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
-    EXPECT_EQ(server->connections(), 0U);
-    EXPECT_LE(turns, 40U);
-    EXPECT_THAT(ask(get("/hello")), StartsWith("HTTP/1.1 200 OK"));
 }
 
 TEST_F(HttpServerTest, AnswersHeadWithTheLengthAndNoBody) {

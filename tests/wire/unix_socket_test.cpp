@@ -121,6 +121,17 @@ TEST_F(UnixSocketPlaceTest, FileThatCameMeanwhileIsLeftAlone) {
     EXPECT_EQ(std::filesystem::file_size(path), 8U);
 }
 
+TEST_F(UnixSocketPlaceTest, NothingIsLeftOfAStartThatFailed) {
+    {
+        auto place = UnixSocketPlace::claim(path).value();
+        const auto socket = listen_at(place.private_name());
+        const auto moved = std::move(place);
+        ASSERT_TRUE(std::filesystem::exists(moved.private_name()));
+    }
+
+    EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
 TEST_F(UnixSocketPlaceTest, SocketThatIsNotThereIsTold) {
     auto place = UnixSocketPlace::claim(path).value();
 

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/listener.h"
+
+#include <cerrno>
+#include <chrono>
+#include <exception>
+#include <system_error>
+#include <utility>
+
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <spdlog/spdlog.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "base/logging.h"
+
+namespace scout::daemon {
+namespace {
+
+using asio::ip::tcp;
+
+constexpr std::chrono::milliseconds accept_pause{100};
+
+std::string system_text(int error) {
+    return std::generic_category().message(error);
+}
+
+UniqueFd open_socket(int family) {
+    return UniqueFd{::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+}
+
+void set_option(const UniqueFd& socket, int level, int name, int value) {
+    static_cast<void>(::setsockopt(socket.get(), level, name, &value, sizeof(value)));
+}
+
+tl::unexpected<Error> cannot_listen(const std::string& where, int error) {
+    return fail(Errc::unavailable,
+                "cannot listen on " + where + ": " +
+                    (error == EADDRINUSE ? "the port is in use by another program; stop it or "
+                                           "choose another port"
+                                         : system_text(error)));
+}
+
+/// What goes wrong with one connection must not end the accepting of all others.
+void give(const Listener::Take& take, UniqueFd peer) {
+    try {
+        take(std::move(peer));
+    } catch (const std::exception& error) {
+        spdlog::error("connection dropped reason={}", log_value(error.what()));
+    }
+}
+
+/// Gone before it was accepted, or taken by another process.
+bool is_of_one_connection(int error) {
+    return error == EAGAIN || error == EINTR || error == ECONNABORTED;
+}
+
+}  // namespace
+
+std::string to_text(const tcp::endpoint& address) {
+    const auto host = address.address().to_string();
+    return (address.address().is_v6() ? "[" + host + "]" : host) + ":" +
+           std::to_string(address.port());
+}
+
+Result<Listener> Listener::at(const asio::any_io_executor& loop, const tcp::endpoint& address) {
+    auto socket = open_socket(address.data()->sa_family);
+    if (!socket) {
+        return cannot_listen(to_text(address), errno);
+    }
+    set_option(socket, SOL_SOCKET, SO_REUSEADDR, 1);
+    // Accepted sockets inherit it.
+    set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+    if (address.address().is_v6()) {
+        set_option(socket, IPPROTO_IPV6, IPV6_V6ONLY, 0);
+    }
+    auto bound = address;
+    auto size = static_cast<socklen_t>(bound.capacity());
+    if (::bind(socket.get(), address.data(), static_cast<socklen_t>(address.size())) != 0 ||
+        ::listen(socket.get(), SOMAXCONN) != 0 ||
+        ::getsockname(socket.get(), bound.data(), &size) != 0) {
+        return cannot_listen(to_text(address), errno);
+    }
+    return watch(loop, std::move(socket), bound);
+}
+
+Result<Listener> Listener::at(const asio::any_io_executor& loop, const std::string& path,
+                              mode_t mode) {
+    const asio::local::stream_protocol::endpoint address{path};
+    auto socket = open_socket(AF_UNIX);
+    // Until it listens nobody can connect, whatever its mode.
+    if (!socket ||
+        ::bind(socket.get(), address.data(), static_cast<socklen_t>(address.size())) != 0 ||
+        ::chmod(path.c_str(), mode) != 0 || ::listen(socket.get(), SOMAXCONN) != 0) {
+        return cannot_listen(path, errno);
+    }
+    return watch(loop, std::move(socket), {});
+}
+
+Result<Listener> Listener::watch(const asio::any_io_executor& loop, UniqueFd socket,
+                                 const tcp::endpoint& address) {
+    asio::posix::stream_descriptor watched(loop);
+    boost::system::error_code error;
+    watched.assign(socket.get(), error);
+    if (error) {
+        return fail(Errc::unavailable, "cannot wait for connections: " + error.message());
+    }
+    static_cast<void>(socket.release());
+    return Listener{std::move(watched), address};
+}
+
+Task<> Listener::accept_all(Take take) {
+    asio::steady_timer pause(socket_.get_executor());
+    bool told = false;
+    for (;;) {
+        const auto [ended] =
+            co_await socket_.async_wait(asio::posix::stream_descriptor::wait_read, as_result);
+        if (ended) {
+            co_return;
+        }
+        UniqueFd peer{
+            ::accept4(socket_.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)};
+        if (peer) {
+            told = false;
+            give(take, std::move(peer));
+            continue;
+        }
+        const int error = errno;
+        if (is_of_one_connection(error)) {
+            continue;
+        }
+        if (!std::exchange(told, true)) {
+            spdlog::warn("connections have to wait reason={}", log_value(system_text(error)));
+        }
+        // Out of descriptors, most likely: accepting again at once would spin.
+        pause.expires_after(accept_pause);
+        const auto [cancelled] = co_await pause.async_wait(as_result);
+        if (cancelled) {
+            co_return;
+        }
+    }
+}
+
+void Listener::close() {
+    boost::system::error_code ignored;
+    socket_.close(ignored);
+}
+
+}  // namespace scout::daemon
