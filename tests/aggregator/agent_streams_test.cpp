@@ -1,192 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "aggregator/agent_streams.h"
-
 #include <limits>
 #include <map>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "base/digest.h"
-#include "tests/aggregator/fleet_fixture.h"
+#include "tests/aggregator/agent_streams_fixture.h"
 #include "wire/convert.h"
 
 namespace scout::aggregator {
 namespace {
 
 using namespace std::chrono_literals;
-using Kind = v1::AggregatorMessage::KindCase;
 
-/// Number 100, with the value 1.
-constexpr std::string_view field_of_a_newer_version = "\xA0\x06\x01";
-
-class RecordingSink final : public SessionSink {
-public:
-    void send(SessionId session, const v1::AggregatorMessage& message) override {
-        sent[session].push_back(message);
-    }
-    void end(SessionId session, const Error& why) override { ended.emplace(session, why); }
-
-    std::map<SessionId, std::vector<v1::AggregatorMessage>> sent;
-    std::map<SessionId, Error> ended;
-};
-
-class AgentStreamsTest : public FleetFixture {
-protected:
-    void open(SessionId id, Peer peer = {}) { streams.open(id, std::move(peer), clock.steady()); }
-    void say(SessionId id, const v1::AgentMessage& message) {
-        streams.receive(id, message, clock.steady());
-    }
-    void hello(SessionId id, const std::string& node, const std::string& identity = "",
-               const std::string& instance = "") {
-        v1::AgentMessage message;
-        message.mutable_hello()->set_instance(instance);
-        message.mutable_hello()->set_node(node);
-        message.mutable_hello()->set_host_identity(identity.empty() ? "id-" + node : identity);
-        say(id, message);
-    }
-    void full(SessionId id, const migration::Profile& profile, std::uint64_t sequence = 1,
-              const std::vector<v1::Guest>& guests = {}) {
-        v1::AgentMessage message;
-        message.mutable_full()->set_sequence(sequence);
-        message.mutable_full()->set_profile_digest(wire::profile_digest(profile));
-        for (const auto& guest : guests) {
-            *message.mutable_full()->add_guests() = guest;
-        }
-        say(id, message);
-    }
-    void body(SessionId id, const migration::Profile& profile) {
-        v1::AgentMessage message;
-        message.mutable_profile()->set_digest(wire::profile_digest(profile));
-        message.mutable_profile()->set_profile(wire::encode_profile(profile));
-        say(id, message);
-    }
-    void heartbeat(SessionId id, std::uint64_t sequence) {
-        v1::AgentMessage message;
-        message.mutable_heartbeat()->set_sequence(sequence);
-        say(id, message);
-    }
-    std::vector<Kind> kinds(SessionId id) {
-        std::vector<Kind> out;
-        for (const auto& message : sink.sent[id]) {
-            out.push_back(message.kind_case());
-        }
-        return out;
-    }
-
-    RecordingSink sink;
-    AgentStreams streams{fleet.registry(), sink};
-};
-
-TEST_F(AgentStreamsTest, HelloIsWelcomedAndUnknownProfileAskedFor) {
-    open(1);
-    hello(1, "n1");
-    full(1, small_host());
-    EXPECT_EQ(kinds(1), (std::vector{Kind::kWelcome, Kind::kWantProfile}));
-    EXPECT_EQ(node("n1").profile, nullptr);
-
-    body(1, small_host());
-
-    ASSERT_NE(node("n1").profile, nullptr);
-    EXPECT_TRUE(sink.ended.empty());
-}
-
-TEST_F(AgentStreamsTest, KnownProfileIsNotAskedForAgain) {
-    add_node("n0", small_host());
-    open(1);
-
-    hello(1, "n1");
-    full(1, small_host());
-
-    EXPECT_EQ(kinds(1), std::vector{Kind::kWelcome});
-    EXPECT_EQ(node("n1").profile, node("n0").profile);
-}
-
-TEST_F(AgentStreamsTest, BodyIsAskedOfOneAgentOnly) {
-    for (SessionId id = 1; id <= 3; ++id) {
-        open(id);
-        hello(id, "n" + std::to_string(id));
-        full(id, small_host());
-    }
-    EXPECT_EQ(kinds(1).size(), 2U);
-    EXPECT_EQ(kinds(2).size(), 1U);
-    EXPECT_EQ(kinds(3).size(), 1U);
-
-    body(1, small_host());
-
-    for (const std::string name : {"n1", "n2", "n3"}) {
-        EXPECT_NE(node(name).profile, nullptr) << name;
-    }
-}
-
-TEST_F(AgentStreamsTest, NextAgentIsAskedWhenTheFirstGoesOrStaysSilent) {
-    for (SessionId id = 1; id <= 3; ++id) {
-        open(id);
-        hello(id, "n" + std::to_string(id));
-        full(id, small_host());
-    }
-
-    streams.close(1, clock.steady());
-    EXPECT_EQ(kinds(2).back(), Kind::kWantProfile);
-    EXPECT_EQ(kinds(3).back(), Kind::kWelcome);
-    clock.advance(10s);
-    streams.tick(clock.steady());
-    EXPECT_EQ(kinds(3).back(), Kind::kWantProfile);
-
-    body(3, small_host());
-    EXPECT_NE(node("n2").profile, nullptr);
-}
-
-TEST_F(AgentStreamsTest, BodyThatIsNotWhatWasAskedForEndsTheStream) {
-    open(1);
-    hello(1, "n1");
-    full(1, small_host());
-    v1::AgentMessage message;
-    message.mutable_profile()->set_digest(wire::profile_digest(small_host()));
-    message.mutable_profile()->set_profile(wire::encode_profile(large_host()));
-
-    say(1, message);
-
-    ASSERT_TRUE(sink.ended.contains(1));
-    EXPECT_EQ(sink.ended.at(1).code, Errc::invalid);
-    EXPECT_EQ(fleet.registry().profiles(), 0U);
-}
-
-TEST_F(AgentStreamsTest, ProfileOfANewerAgentServesWithWhatIsKnownOfIt) {
-    const auto bytes = wire::encode_profile(small_host()).append(field_of_a_newer_version);
-    v1::AgentMessage report;
-    report.mutable_full()->set_profile_digest(sha256_hex(bytes));
-    v1::AgentMessage body;
-    body.mutable_profile()->set_digest(sha256_hex(bytes));
-    body.mutable_profile()->set_profile(bytes);
-    open(1);
-    hello(1, "n1");
-    say(1, report);
-
-    say(1, body);
-
-    EXPECT_FALSE(sink.ended.contains(1));
-    ASSERT_NE(node("n1").profile, nullptr);
-    EXPECT_EQ(node("n1").profile->profile, small_host());
-}
-
-TEST_F(AgentStreamsTest, BodyThatIsNoProfileEndsTheStream) {
-    const std::string bytes = "\xFF\xFF";
-    v1::AgentMessage report;
-    report.mutable_full()->set_profile_digest(sha256_hex(bytes));
-    v1::AgentMessage body;
-    body.mutable_profile()->set_digest(sha256_hex(bytes));
-    body.mutable_profile()->set_profile(bytes);
-    open(1);
-    hello(1, "n1");
-    say(1, report);
-
-    say(1, body);
-
-    ASSERT_TRUE(sink.ended.contains(1));
-    EXPECT_EQ(sink.ended.at(1).code, Errc::invalid);
-}
+using AgentStreamsTest = AgentStreamsFixture;
 
 TEST_F(AgentStreamsTest, SequenceGapAsksForAFullReportOnce) {
     add_node("n0", small_host());
@@ -458,20 +285,6 @@ TEST_F(AgentStreamsTest, StreamWithoutHelloIsEndedInTime) {
 
     EXPECT_EQ(streams.size(), 0U);
     EXPECT_EQ(sink.ended.at(1).code, Errc::timed_out);
-}
-
-TEST_F(AgentStreamsTest, ProfileWithoutAnArchitectureIsTaken) {
-    auto bare = small_host();
-    bare.arch.clear();
-    open(1);
-    hello(1, "n1");
-    full(1, bare);
-
-    body(1, bare);
-
-    EXPECT_TRUE(sink.ended.empty());
-    EXPECT_NE(node("n1").profile, nullptr);
-    EXPECT_EQ(fleet.matrix().level_of(node("n1")).level, 0U);
 }
 
 TEST_F(AgentStreamsTest, MessageThatCannotBeHandledEndsOnlyItsStream) {
