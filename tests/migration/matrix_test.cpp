@@ -47,29 +47,7 @@ public:
             spec.machines.clear();
         }
         Known node{.profile = host(spec), .labels = {}};
-        if (pick(8) == 0) {
-            node.profile.arch = "s390x";
-        }
-        if (pick(8) == 0) {
-            node.profile.virt_type = "qemu";
-        }
-        if (pick(8) == 0) {
-            node.profile.vendor.clear();
-        }
-        if (pick(8) == 0) {
-            node.profile.arch.clear();
-            node.profile.origin =
-                pick(2) == 0 ? ProfileOrigin::bare_cpu : ProfileOrigin::domain_capabilities;
-        }
-        if (pick(4) != 0) {
-            auto& width = node.profile.host_model->maxphysaddr.emplace();
-            width.mode = pick(2) == 0 ? "emulate" : "passthrough";
-            (width.mode == "emulate" ? width.bits : width.limit) = pick(2) == 0 ? 39U : 46U;
-        }
-        if (pick(8) == 0) {
-            node.profile.supported_listed = true;
-            node.profile.supported = make_feature_set(some(features));
-        }
+        make_odd(node.profile, features);
         node.labels = standalone_labels(node.profile, {}, map_or_none());
         if (pick(8) == 0) {
             node.labels["kubevirt.io/schedulable"] = "false";
@@ -86,6 +64,32 @@ public:
     CpuMap map = test::small_map();
 
 private:
+    /// What hosts of one kind differ in, and what documents leave out.
+    void make_odd(Profile& profile, const std::vector<std::string>& features) {
+        if (pick(8) == 0) {
+            profile.arch = "s390x";
+        }
+        if (pick(8) == 0) {
+            profile.virt_type = "qemu";
+        }
+        if (pick(8) == 0) {
+            profile.vendor.clear();
+        }
+        if (pick(8) == 0) {
+            profile.arch.clear();
+            profile.origin =
+                pick(2) == 0 ? ProfileOrigin::bare_cpu : ProfileOrigin::domain_capabilities;
+        }
+        if (pick(4) != 0) {
+            auto& width = profile.host_model->maxphysaddr.emplace();
+            width.mode = pick(2) == 0 ? "emulate" : "passthrough";
+            (width.mode == "emulate" ? width.bits : width.limit) = pick(2) == 0 ? 39U : 46U;
+        }
+        if (pick(8) == 0) {
+            profile.supported_listed = true;
+            profile.supported = make_feature_set(some(features));
+        }
+    }
     std::vector<std::string> some(const std::vector<std::string>& all) {
         std::vector<std::string> out;
         for (const auto& name : all) {
