@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "aggregator/grpc_server.h"
 
+#include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include <boost/asio/io_context.hpp>
@@ -9,6 +11,7 @@
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
+#include <spdlog/spdlog.h>
 
 #include "base/logging.h"
 #include "base/unique_fd.h"
@@ -57,6 +60,9 @@ Result<std::vector<asio::ip::tcp::endpoint>> addresses_of(const wire::Endpoint& 
          tcp::resolver(loop).resolve(endpoint.host, std::to_string(endpoint.port), error)) {
         found.push_back(entry.endpoint());
     }
+    // A name may be listed with one address more than once.
+    std::sort(found.begin(), found.end());
+    found.erase(std::unique(found.begin(), found.end()), found.end());
     if (error || found.empty()) {
         return fail(Errc::unavailable, "cannot listen on " + endpoint.target() +
                                            ": no address of " + log_value(endpoint.host) +
@@ -116,9 +122,7 @@ Result<GrpcServer::Address> GrpcServer::listen_at(const asio::any_io_executor& l
         }
         auto listener = daemon::Listener::at(loop, place->private_name(), socket_mode);
         if (!listener) {
-            return fail(Errc::unavailable,
-                        "cannot listen on " + out.endpoint.target() +
-                            ": the socket cannot be made there: check that its folder is writable");
+            return fail(std::move(listener.error()).within("socket " + out.endpoint.unix_path));
         }
         out.place.emplace(std::move(*place));
         out.listeners.push_back(std::move(*listener));
@@ -128,14 +132,24 @@ Result<GrpcServer::Address> GrpcServer::listen_at(const asio::any_io_executor& l
     if (!addresses) {
         return fail(std::move(addresses.error()));
     }
+    std::vector<Error> faults;
     for (auto& address : *addresses) {
         address.port(out.endpoint.port);
-        auto listener = daemon::Listener::at(loop, address);
-        if (!listener) {
-            return fail(std::move(listener.error()));
+        auto listener =
+            daemon::Listener::at(loop, address, std::chrono::milliseconds{keepalive_answer_ms});
+        if (listener) {
+            out.endpoint.port = listener->address().port();
+            out.listeners.push_back(std::move(*listener));
+        } else {
+            faults.push_back(std::move(listener.error()));
         }
-        out.endpoint.port = listener->address().port();
-        out.listeners.push_back(std::move(*listener));
+    }
+    if (out.listeners.empty()) {
+        return fail(std::move(faults.front()));
+    }
+    for (const auto& fault : faults) {
+        spdlog::warn("an address of {} is left out reason={}", log_value(out.endpoint.host),
+                     log_value(fault.message));
     }
     return out;
 }
@@ -153,6 +167,8 @@ void GrpcServer::accept() {
     for (auto& listener : address_.listeners) {
         scope_.spawn("grpc accept", [this, &listener] {
             return listener.accept_all([this](UniqueFd peer) {
+                // Before the server's start and after its shutdown gRPC would leave it open:
+                // hence stop_accepting() first.
                 Acceptor::NewConnectionParameters connection;
                 connection.fd = peer.release();
                 acceptor_->HandleNewConnection(&connection);

@@ -31,7 +31,8 @@ namespace scout::aggregator {
 /// failed, as it does without a free file descriptor (src/core/lib/iomgr/tcp_server_posix.cc).
 class GrpcServer {
 public:
-    /// Binds and serves at once: "localhost" is 127.0.0.1, another name all of its addresses. Who
+    /// Binds and serves at once: "localhost" is 127.0.0.1, another name all of its addresses that
+    /// can be bound, and the others are told in the log. Who
     /// has not finished TLS and HTTP/2 settings within the limit is cut off. A unix socket gets
     /// mode 0660. Blocks while a name is looked up. Errors are one sentence each:
     /// Errc::unavailable if the address is in use or not ours, else what wire/ refuses.

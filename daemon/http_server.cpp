@@ -147,17 +147,13 @@ Task<> HttpServer::stop() {
 }
 
 void HttpServer::take(UniqueFd peer) {
+    tcp::socket socket(loop_);
+    socket.assign(listener_.address().protocol(), peer.get());
+    static_cast<void>(peer.release());
     if (connections_.size() >= limits_.connections) {
         connections_.front()->stream.close();
         connections_.pop_front();
     }
-    tcp::socket socket(loop_);
-    error_code error;
-    socket.assign(listener_.address().protocol(), peer.get(), error);
-    if (error) {
-        return;
-    }
-    static_cast<void>(peer.release());
     auto connection =
         std::make_shared<Connection>(std::move(socket), limits_.header_bytes + limits_.body_bytes);
     connections_.push_back(connection);

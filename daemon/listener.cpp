@@ -2,18 +2,18 @@
 #include "daemon/listener.h"
 
 #include <cerrno>
-#include <chrono>
+#include <cstring>
 #include <exception>
 #include <system_error>
 #include <utility>
 
-#include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <spdlog/spdlog.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 
 #include "base/logging.h"
 
@@ -23,6 +23,8 @@ namespace {
 using asio::ip::tcp;
 
 constexpr std::chrono::milliseconds accept_pause{100};
+/// A minute of pauses.
+constexpr unsigned pauses_for_each_warning = 600;
 
 std::string system_text(int error) {
     return std::generic_category().message(error);
@@ -37,11 +39,7 @@ void set_option(const UniqueFd& socket, int level, int name, int value) {
 }
 
 tl::unexpected<Error> cannot_listen(const std::string& where, int error) {
-    return fail(Errc::unavailable,
-                "cannot listen on " + where + ": " +
-                    (error == EADDRINUSE ? "the port is in use by another program; stop it or "
-                                           "choose another port"
-                                         : system_text(error)));
+    return fail(Errc::unavailable, "cannot listen on " + where + ": " + system_text(error));
 }
 
 /// What goes wrong with one connection must not end the accepting of all others.
@@ -53,9 +51,25 @@ void give(const Listener::Take& take, UniqueFd peer) {
     }
 }
 
-/// Gone before it was accepted, or taken by another process.
-bool is_of_one_connection(int error) {
-    return error == EAGAIN || error == EINTR || error == ECONNABORTED;
+/// Nothing that the next connection would meet too: this one is gone or its network is (accept(2)),
+/// or there is none after all.
+bool is_passing(int error) {
+    switch (error) {
+        case EAGAIN:
+        case EINTR:
+        case ECONNABORTED:
+        case EPROTO:
+        case ENOPROTOOPT:
+        case ENETDOWN:
+        case ENETUNREACH:
+        case EHOSTDOWN:
+        case EHOSTUNREACH:
+        case ENONET:
+        case EOPNOTSUPP:
+            return true;
+        default:
+            return false;
+    }
 }
 
 }  // namespace
@@ -66,14 +80,17 @@ std::string to_text(const tcp::endpoint& address) {
            std::to_string(address.port());
 }
 
-Result<Listener> Listener::at(const asio::any_io_executor& loop, const tcp::endpoint& address) {
+Result<Listener> Listener::at(const asio::any_io_executor& loop, const tcp::endpoint& address,
+                              std::chrono::milliseconds silence) {
     auto socket = open_socket(address.data()->sa_family);
     if (!socket) {
-        return cannot_listen(to_text(address), errno);
+        const int error = errno;
+        return cannot_listen(to_text(address), error);
     }
     set_option(socket, SOL_SOCKET, SO_REUSEADDR, 1);
-    // Accepted sockets inherit it.
+    // Accepted sockets inherit these.
     set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+    set_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(silence.count()));
     if (address.address().is_v6()) {
         set_option(socket, IPPROTO_IPV6, IPV6_V6ONLY, 0);
     }
@@ -82,18 +99,29 @@ Result<Listener> Listener::at(const asio::any_io_executor& loop, const tcp::endp
     if (::bind(socket.get(), address.data(), static_cast<socklen_t>(address.size())) != 0 ||
         ::listen(socket.get(), SOMAXCONN) != 0 ||
         ::getsockname(socket.get(), bound.data(), &size) != 0) {
-        return cannot_listen(to_text(address), errno);
+        const int error = errno;
+        return error == EADDRINUSE
+                   ? fail(Errc::unavailable, "cannot listen on " + to_text(address) +
+                                                 ": the port is in use by another program; stop it "
+                                                 "or choose another port")
+                   : cannot_listen(to_text(address), error);
     }
     return watch(loop, std::move(socket), bound);
 }
 
 Result<Listener> Listener::at(const asio::any_io_executor& loop, const std::string& path,
                               mode_t mode) {
-    const asio::local::stream_protocol::endpoint address{path};
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    if (path.size() >= sizeof(address.sun_path)) {
+        return cannot_listen(path, ENAMETOOLONG);
+    }
+    std::memcpy(address.sun_path, path.data(), path.size());
     auto socket = open_socket(AF_UNIX);
-    // Until it listens nobody can connect, whatever its mode.
+    // sockaddr_un is passed as sockaddr: the form of the system call. Until it listens nobody can
+    // connect, whatever its mode.
     if (!socket ||
-        ::bind(socket.get(), address.data(), static_cast<socklen_t>(address.size())) != 0 ||
+        ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 ||
         ::chmod(path.c_str(), mode) != 0 || ::listen(socket.get(), SOMAXCONN) != 0) {
         return cannot_listen(path, errno);
     }
@@ -114,25 +142,24 @@ Result<Listener> Listener::watch(const asio::any_io_executor& loop, UniqueFd soc
 
 Task<> Listener::accept_all(Take take) {
     asio::steady_timer pause(socket_.get_executor());
-    bool told = false;
+    unsigned pauses = 0;
     for (;;) {
         const auto [ended] =
             co_await socket_.async_wait(asio::posix::stream_descriptor::wait_read, as_result);
-        if (ended) {
+        if (ended || !socket_.is_open()) {
             co_return;
         }
         UniqueFd peer{
             ::accept4(socket_.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)};
         if (peer) {
-            told = false;
             give(take, std::move(peer));
             continue;
         }
         const int error = errno;
-        if (is_of_one_connection(error)) {
+        if (is_passing(error)) {
             continue;
         }
-        if (!std::exchange(told, true)) {
+        if (pauses++ % pauses_for_each_warning == 0) {
             spdlog::warn("connections have to wait reason={}", log_value(system_text(error)));
         }
         // Out of descriptors, most likely: accepting again at once would spin.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <string>
 #include <utility>
@@ -20,18 +21,21 @@ namespace scout::daemon {
 [[nodiscard]] std::string to_text(const asio::ip::tcp::endpoint& address);
 
 /// A listening socket and the accepting there. What fails for want of file descriptors or memory
-/// is tried again until it succeeds. Moves; loop thread.
+/// is tried again until it succeeds. Moves until it accepts; loop thread.
 class Listener {
 public:
     /// Gets each connection: not blocking, closed on exec. What it throws is logged.
     using Take = std::function<void(UniqueFd)>;
 
-    /// Port 0 lets the kernel choose; [::] takes IPv4 too. Errc::unavailable in one sentence if the
-    /// address cannot be bound: in use, not ours, no right.
-    [[nodiscard]] static Result<Listener> at(const asio::any_io_executor& loop,
-                                             const asio::ip::tcp::endpoint& address);
+    /// Port 0 lets the kernel choose; [::] takes IPv4 too. `silence`: a connection whose peer
+    /// acknowledges nothing of what was sent for so long is ended by the kernel (TCP_USER_TIMEOUT);
+    /// 0: by nobody. Errc::unavailable in one sentence if the address cannot be bound: in use, not
+    /// ours, no right.
+    [[nodiscard]] static Result<Listener> at(
+        const asio::any_io_executor& loop, const asio::ip::tcp::endpoint& address,
+        std::chrono::milliseconds silence = std::chrono::milliseconds{0});
     /// A unix socket that never was open to more than `mode` says. Errc::unavailable if it cannot
-    /// be made; nothing may be at the path.
+    /// be made there: too long a path, something is there already.
     [[nodiscard]] static Result<Listener> at(const asio::any_io_executor& loop,
                                              const std::string& path, mode_t mode);
 

@@ -149,6 +149,18 @@ TEST_F(GrpcServerTest, NameOfThisMachineServesOnTheLoopback) {
     stop(server);
 }
 
+TEST_F(GrpcServerTest, OtherNameIsLookedUp) {
+    const test::Authority authority{"test authority"};
+    authority.issue(folder.path(), "aggregator", "");
+
+    // Known without a name server, but no address by its form.
+    const auto server = start("127.1:0", server_files(folder.path()));
+
+    asio::io_context own{1};
+    EXPECT_TRUE(connect_silently(own, server->endpoint().port).is_open());
+    stop(server);
+}
+
 TEST_F(GrpcServerTest, NameWithoutAnAddressIsTold) {
     const test::Authority authority{"test authority"};
     authority.issue(folder.path(), "aggregator", "");

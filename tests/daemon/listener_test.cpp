@@ -9,6 +9,9 @@
 #include <boost/asio/local/stream_protocol.hpp>
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include "base/task_scope.h"
@@ -32,7 +35,6 @@ protected:
     void accept(Listener& listener) {
         accept(listener, [this](UniqueFd peer) { peers.push_back(std::move(peer)); });
     }
-    /// Until the loop has nothing left to do at once.
     void turn(std::chrono::milliseconds time = 50ms) {
         loop.restart();
         loop.run_for(time);
@@ -78,6 +80,26 @@ TEST_F(ListenerTest, UnixSocketHasTheModeThatWasAskedFor) {
     struct stat info{};
     ASSERT_EQ(::stat(path.c_str(), &info), 0);
     EXPECT_EQ(info.st_mode & 0777U, 0620U);
+}
+
+TEST_F(ListenerTest, PeerThatAcknowledgesNothingIsEndedByTheKernelIfAskedFor) {
+    for (const auto silence : {0ms, 20'000ms}) {
+        auto listener = Listener::at(loop.get_executor(), any_port, silence).value();
+        peers.clear();
+        scope.spawn("accept", [&listener, this] {
+            return listener.accept_all([this](UniqueFd peer) { peers.push_back(std::move(peer)); });
+        });
+        const auto socket = connect(listener);
+        turn();
+        ASSERT_EQ(peers.size(), 1U);
+
+        int found = -1;
+        socklen_t size = sizeof(found);
+        ASSERT_EQ(::getsockopt(peers[0].get(), IPPROTO_TCP, TCP_USER_TIMEOUT, &found, &size), 0);
+        EXPECT_EQ(found, silence.count());
+        listener.close();
+        turn();
+    }
 }
 
 TEST_F(ListenerTest, WaitsWhileThereIsNoDescriptorForAConnection) {
@@ -142,6 +164,9 @@ TEST_F(ListenerTest, SaysWhyItCannotListen) {
     ASSERT_FALSE(foreign);
     EXPECT_EQ(foreign.error().message,
               "cannot listen on 192.0.2.1:9286: Cannot assign requested address");
+    const std::string path(200, 'x');
+    EXPECT_EQ(Listener::at(loop.get_executor(), path, 0600).error().message,
+              "cannot listen on " + path + ": File name too long");
     ASSERT_FALSE(nowhere);
     EXPECT_EQ(nowhere.error().message,
               "cannot listen on /nowhere/a.sock: No such file or directory");
