@@ -62,7 +62,8 @@ Result<NodeReading> read_probe(const hypervisor::HostDocuments& documents,
     }
     host.source = documents.uri;
     host.software = software_of(documents);
-    host.profile_digest = reading.digest;
+    // Not the digest of reports: that one changes with the version of this program.
+    host.profile_digest = migration::digest(*reading.profile);
     auto recorded = record_probe(state_dir, host);
     reading.changes = std::move(recorded.changes);
     reading.warnings = documents.notes;

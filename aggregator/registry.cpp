@@ -232,7 +232,9 @@ void Registry::remember_profile(Node& node) {
     if (node.profile == nullptr) {
         return;
     }
-    if (node.latest.profile != nullptr && node.latest.profile != node.profile) {
+    // By content: another version of the agent may tell the same under another digest.
+    if (node.latest.profile != nullptr && node.latest.profile != node.profile &&
+        !(node.latest.profile->profile == node.profile->profile)) {
         node.before = std::move(node.latest);
     }
     node.latest = {.profile = node.profile, .facts = node.host.facts};

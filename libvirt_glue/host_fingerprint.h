@@ -18,7 +18,7 @@ struct HostFingerprint {
     std::string bios;            ///< "version (date)"
     std::string source;          ///< URI that was probed: only answers of one source compare
     std::string software;        ///< "libvirt 9.0.0, hypervisor 7.2.19"
-    std::string profile_digest;  ///< of the probe's profile; compared with an earlier one only
+    std::string profile_digest;  ///< migration::digest of the probe's profile
 
     friend bool operator==(const HostFingerprint&, const HostFingerprint&) = default;
 };

@@ -174,6 +174,24 @@ TEST_F(RegistryTest, ProfileThatNobodyHasIsForgotten) {
     EXPECT_EQ(registry.profiles(), 0U);
 }
 
+TEST_F(RegistryTest, SameProfileUnderAnotherDigestIsNoChange) {
+    ASSERT_TRUE(introduce("n1", "a"));
+    const auto report = [this](const std::string& digest, const migration::Profile& profile) {
+        HostReport host;
+        host.profile_digest = digest;
+        ASSERT_TRUE(registry.report_host("n1", host));
+        registry.deliver(digest, profile);
+    };
+    report(std::string(64, 'a'), small_host());
+    report(std::string(64, 'b'), large_host());
+
+    report(std::string(64, 'c'), large_host());
+
+    EXPECT_EQ(registry.find("n1")->latest.profile->digest, std::string(64, 'c'));
+    ASSERT_NE(registry.find("n1")->before.profile, nullptr);
+    EXPECT_EQ(registry.find("n1")->before.profile->profile, small_host());
+}
+
 TEST_F(RegistryTest, EarlierProfileIsKeptWhenItChangesAlsoAcrossAFailedProbe) {
     ASSERT_TRUE(introduce("n1", "a"));
     const auto report = [this](const migration::Profile* profile) {
