@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 #include <utility>
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
+#include "base/logging.h"
 
 namespace scout::agent {
 namespace {
@@ -48,8 +50,10 @@ FolderWatch::FolderWatch(const asio::any_io_executor& loop, std::filesystem::pat
     : folder_(std::move(folder)), events_(loop) {
     const int descriptor = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     if (descriptor < 0) {
+        const int error = errno;
         spdlog::warn("no change notices, looking once in a while folder={} error={}",
-                     folder_.string(), std::strerror(errno));
+                     log_value(folder_.string()),
+                     log_value(std::generic_category().message(error)));
         return;
     }
     events_.assign(descriptor);

@@ -100,8 +100,8 @@ Result<std::unique_ptr<GrpcServer>> GrpcServer::start(const asio::any_io_executo
         return fail(Errc::internal, "gRPC cannot serve " + endpoint.target() +
                                         ": its own lines are in the log at level debug");
     }
-    if (address->place) {
-        if (auto published = address->place->publish(); !published) {
+    if (auto& place = address->place) {
+        if (auto published = place->publish(); !published) {
             return fail(std::move(published.error()));
         }
     }
