@@ -4,7 +4,6 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <system_error>
 #include <utility>
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
@@ -16,6 +15,7 @@
 
 #include "base/files.h"
 #include "base/logging.h"
+#include "base/system_text.h"
 
 namespace scout::agent {
 namespace {
@@ -52,8 +52,7 @@ FolderWatch::FolderWatch(const asio::any_io_executor& loop, std::filesystem::pat
     if (descriptor < 0) {
         const int error = errno;
         spdlog::warn("no change notices, looking once in a while folder={} error={}",
-                     log_value(folder_.string()),
-                     log_value(std::generic_category().message(error)));
+                     log_value(folder_.string()), log_value(system_text(error)));
         return;
     }
     events_.assign(descriptor);

@@ -3,7 +3,6 @@
 
 #include <cerrno>
 #include <string>
-#include <system_error>
 #include <utility>
 
 #include <fcntl.h>
@@ -12,6 +11,7 @@
 
 #include "base/files.h"
 #include "base/logging.h"
+#include "base/system_text.h"
 
 namespace scout {
 namespace {
@@ -24,7 +24,7 @@ std::string holder_of(int descriptor) {
 }
 
 tl::unexpected<Error> system_fault(const std::filesystem::path& path) {
-    return fail(Errc::unavailable, path.string() + ": " + std::generic_category().message(errno));
+    return fail(Errc::unavailable, path.string() + ": " + system_text(errno));
 }
 
 }  // namespace

@@ -11,14 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/system_text.h"
 #include "base/unique_fd.h"
 
 namespace scout {
 namespace {
-
-std::string system_text(int error) {
-    return std::generic_category().message(error);
-}
 
 Errc code_for(int error) {
     return error == ENOENT ? Errc::not_found : Errc::unavailable;

@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <cstring>
 #include <exception>
-#include <system_error>
 #include <utility>
 
 #include <boost/asio/steady_timer.hpp>
@@ -16,6 +15,7 @@
 #include <sys/un.h>
 
 #include "base/logging.h"
+#include "base/system_text.h"
 
 namespace scout::daemon {
 namespace {
@@ -25,10 +25,6 @@ using asio::ip::tcp;
 constexpr std::chrono::milliseconds accept_pause{100};
 /// A minute of pauses.
 constexpr unsigned pauses_for_each_warning = 600;
-
-std::string system_text(int error) {
-    return std::generic_category().message(error);
-}
 
 UniqueFd open_socket(int family) {
     return UniqueFd{::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};

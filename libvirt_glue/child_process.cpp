@@ -6,7 +6,6 @@
 #include <csignal>
 #include <memory>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
@@ -20,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/system_text.h"
 #include "base/unique_fd.h"
 
 namespace scout::libvirt_glue {
@@ -40,7 +40,7 @@ struct Pipe {
 Result<Pipe> make_pipe() {
     std::array<int, 2> ends{};
     if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-        return fail(Errc::unavailable, std::generic_category().message(errno));
+        return fail(Errc::unavailable, system_text(errno));
     }
     return Pipe{UniqueFd{ends[0]}, UniqueFd{ends[1]}};
 }
@@ -254,14 +254,14 @@ Result<ChildPtr> start(const asio::any_io_executor& loop, ChildCommand& command)
     plan.give(err->write.get(), STDERR_FILENO);
     pid_t pid = -1;
     if (const int error = plan.spawn(pid, command.argv); error != 0) {
-        return fail(Errc::unavailable, std::generic_category().message(error));
+        return fail(Errc::unavailable, system_text(error));
     }
     UniqueFd watch{open_pidfd(pid)};
     if (!watch) {
         const int error = errno;
         ::kill(-pid, SIGKILL);
         ::waitpid(pid, nullptr, 0);
-        return fail(Errc::unavailable, "pidfd_open: " + std::generic_category().message(error));
+        return fail(Errc::unavailable, "pidfd_open: " + system_text(error));
     }
     auto child = std::make_shared<Child>(loop, pid, std::move(watch), std::move(out->read),
                                          std::move(err->read));

@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <optional>
 #include <random>
-#include <system_error>
 #include <utility>
 
 #include <fcntl.h>
@@ -18,16 +17,13 @@
 #include <unistd.h>
 
 #include "base/logging.h"
+#include "base/system_text.h"
 #include "base/unique_fd.h"
 
 namespace scout::wire {
 namespace {
 
 constexpr std::size_t path_limit = sizeof(sockaddr_un::sun_path) - 1;
-
-std::string system_text(int error) {
-    return std::generic_category().message(error);
-}
 
 /// One attempt to connect: 0, or the error number.
 int try_connect(const std::string& path) {
