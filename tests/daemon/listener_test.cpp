@@ -86,9 +86,7 @@ TEST_F(ListenerTest, PeerThatAcknowledgesNothingIsEndedByTheKernelIfAskedFor) {
     for (const auto silence : {0ms, 20'000ms}) {
         auto listener = Listener::at(loop.get_executor(), any_port, silence).value();
         peers.clear();
-        scope.spawn("accept", [&listener, this] {
-            return listener.accept_all([this](UniqueFd peer) { peers.push_back(std::move(peer)); });
-        });
+        accept(listener);
         const auto socket = connect(listener);
         turn();
         ASSERT_EQ(peers.size(), 1U);
