@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "libvirt_glue/child_process.h"
+#include "base/child_process.h"
 #include "libvirt_glue/embed_uri.h"
 #include "libvirt_glue/host_probe.h"
 #include "libvirt_glue/probe_answer.h"

@@ -9,10 +9,11 @@
 #include "base/result.h"
 #include "base/task.h"
 
-namespace scout::libvirt_glue {
+namespace scout {
 
 struct ChildCommand {
-    std::vector<std::string> argv;  ///< program path first
+    std::vector<std::string> argv;  ///< program first: a path, or a name to be found in PATH
+    std::vector<std::string> environment = {};  ///< "NAME=value", beside and above ours
     std::size_t output_limit = std::size_t{16} << 20U;
     std::chrono::milliseconds time_limit{60'000};
 };
@@ -26,4 +27,4 @@ struct ChildCommand {
 /// timed_out, invalid (more output than the limit), cancelled.
 [[nodiscard]] Task<Result<std::string>> run_child(ChildCommand command);
 
-}  // namespace scout::libvirt_glue
+}  // namespace scout

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libvirt_glue/child_process.h"
+#include "base/child_process.h"
 
 #include <charconv>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <optional>
 #include <string>
 
@@ -18,7 +19,7 @@
 #include "tests/support/temporary_folder.h"
 #include "tests/support/wait_until.h"
 
-namespace scout::libvirt_glue {
+namespace scout {
 namespace {
 
 using namespace std::chrono_literals;
@@ -56,6 +57,16 @@ pid_t pid_in(const std::filesystem::path& file) {
 TEST(ChildProcessTest, AnswersWhatTheProgramWrote) {
     EXPECT_EQ(run(shell("printf 'one\\ntwo\\n'; exec 1>&-; echo noise >&2")).value(), "one\ntwo\n");
     EXPECT_EQ(run(shell("true")).value(), "");
+}
+
+TEST(ChildProcessTest, FindsAProgramInThePathAndGivesItItsEnvironment) {
+    ::setenv("SCOUT_TEST_KEPT", "kept", 1);
+    ::setenv("SCOUT_TEST_CHANGED", "old", 1);
+    ChildCommand command;
+    command.argv = {"sh", "-c", "echo $SCOUT_TEST_KEPT $SCOUT_TEST_CHANGED $SCOUT_TEST_ADDED"};
+    command.environment = {"SCOUT_TEST_CHANGED=new", "SCOUT_TEST_ADDED=a b"};
+
+    EXPECT_EQ(run(command).value(), "kept new a b\n");
 }
 
 TEST(ChildProcessTest, ReadsMoreThanAPipeHolds) {
@@ -171,4 +182,4 @@ TEST(ChildProcessTest, EndsTheChildWhenTheLoopIsTornDown) {
 }
 
 }  // namespace
-}  // namespace scout::libvirt_glue
+}  // namespace scout

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libvirt_glue/child_process.h"
+#include "base/child_process.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -22,7 +23,7 @@
 #include "base/system_text.h"
 #include "base/unique_fd.h"
 
-namespace scout::libvirt_glue {
+namespace scout {
 namespace {
 
 using asio::posix::stream_descriptor;
@@ -43,6 +44,24 @@ Result<Pipe> make_pipe() {
         return fail(Errc::unavailable, system_text(errno));
     }
     return Pipe{UniqueFd{ends[0]}, UniqueFd{ends[1]}};
+}
+
+/// Our environment with the entries "NAME=value" in front: they win over what has the same name.
+std::vector<char*> environment_with(std::vector<std::string>& entries) {
+    std::vector<char*> environment;
+    for (auto& entry : entries) {
+        environment.push_back(entry.data());
+    }
+    for (char** inherited = environ; inherited != nullptr && *inherited != nullptr; ++inherited) {
+        const std::string_view text{*inherited};
+        const auto name = text.substr(0, text.find('=') + 1);
+        if (std::none_of(entries.begin(), entries.end(),
+                         [name](const auto& entry) { return entry.starts_with(name); })) {
+            environment.push_back(*inherited);
+        }
+    }
+    environment.push_back(nullptr);
+    return environment;
 }
 
 /// What posix_spawn is to do; freed with the object.
@@ -76,15 +95,16 @@ public:
     }
 
     /// 0 or an errno.
-    int spawn(pid_t& child, std::vector<std::string>& argv) {
+    int spawn(pid_t& child, ChildCommand& command) {
         std::vector<char*> arguments;
-        arguments.reserve(argv.size() + 1);
-        for (auto& argument : argv) {
+        arguments.reserve(command.argv.size() + 1);
+        for (auto& argument : command.argv) {
             arguments.push_back(argument.data());
         }
         arguments.push_back(nullptr);
-        return ::posix_spawn(&child, arguments.front(), &actions_, &attributes_, arguments.data(),
-                             environ);
+        auto environment = environment_with(command.environment);
+        return ::posix_spawnp(&child, arguments.front(), &actions_, &attributes_, arguments.data(),
+                              environment.data());
     }
 
 private:
@@ -253,7 +273,7 @@ Result<ChildPtr> start(const asio::any_io_executor& loop, ChildCommand& command)
     plan.give(out->write.get(), STDOUT_FILENO);
     plan.give(err->write.get(), STDERR_FILENO);
     pid_t pid = -1;
-    if (const int error = plan.spawn(pid, command.argv); error != 0) {
+    if (const int error = plan.spawn(pid, command); error != 0) {
         return fail(Errc::unavailable, system_text(error));
     }
     UniqueFd watch{open_pidfd(pid)};
@@ -320,4 +340,4 @@ Task<Result<std::string>> run_child(ChildCommand command) {
     co_return answer;
 }
 
-}  // namespace scout::libvirt_glue
+}  // namespace scout

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/query.h"
+
+namespace scout::kube {
+namespace {
+
+bool is_unreserved(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '.' || c == '_' || c == '~';
+}
+
+}  // namespace
+
+std::string percent_encode(std::string_view text) {
+    constexpr std::string_view digits = "0123456789ABCDEF";
+    std::string out;
+    out.reserve(text.size());
+    for (const char c : text) {
+        if (is_unreserved(c)) {
+            out += c;
+        } else {
+            const auto byte = static_cast<unsigned char>(c);
+            out += '%';
+            out += digits[byte >> 4U];
+            out += digits[byte & 0xfU];
+        }
+    }
+    return out;
+}
+
+Query& Query::add(std::string_view name, std::string_view value) {
+    if (!value.empty()) {
+        text_ += text_.empty() ? '?' : '&';
+        text_ += name;
+        text_ += '=';
+        text_ += percent_encode(value);
+    }
+    return *this;
+}
+
+}  // namespace scout::kube

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/resource.h"
+
+#include "kube/query.h"
+
+namespace scout::kube {
+
+std::string collection_path(const Resource& resource, std::string_view space) {
+    std::string path = resource.group.empty() ? "/api/" : "/apis/";
+    if (!resource.group.empty()) {
+        path += percent_encode(resource.group) + "/";
+    }
+    path += percent_encode(resource.version);
+    if (resource.namespaced && !space.empty()) {
+        path += "/namespaces/" + percent_encode(space);
+    }
+    return path + "/" + percent_encode(resource.plural);
+}
+
+std::string object_path(const Resource& resource, const ObjectName& object,
+                        std::string_view subresource) {
+    std::string path = collection_path(resource, object.space) + "/" + percent_encode(object.name);
+    if (!subresource.empty()) {
+        path += "/" + percent_encode(subresource);
+    }
+    return path;
+}
+
+std::string display_name(const Resource& resource) {
+    return resource.group.empty() ? resource.plural : resource.plural + "." + resource.group;
+}
+
+namespace resources {
+
+const Resource& nodes() {
+    static const Resource resource{
+        .version = "v1", .plural = "nodes", .kind = "Node", .namespaced = false};
+    return resource;
+}
+
+const Resource& pods() {
+    static const Resource resource{.version = "v1", .plural = "pods", .kind = "Pod"};
+    return resource;
+}
+
+const Resource& virtual_machine_instances() {
+    static const Resource resource{.group = "kubevirt.io",
+                                   .version = "v1",
+                                   .plural = "virtualmachineinstances",
+                                   .kind = "VirtualMachineInstance"};
+    return resource;
+}
+
+const Resource& migrations() {
+    static const Resource resource{.group = "kubevirt.io",
+                                   .version = "v1",
+                                   .plural = "virtualmachineinstancemigrations",
+                                   .kind = "VirtualMachineInstanceMigration"};
+    return resource;
+}
+
+const Resource& kubevirts() {
+    static const Resource resource{
+        .group = "kubevirt.io", .version = "v1", .plural = "kubevirts", .kind = "KubeVirt"};
+    return resource;
+}
+
+const Resource& leases() {
+    static const Resource resource{
+        .group = "coordination.k8s.io", .version = "v1", .plural = "leases", .kind = "Lease"};
+    return resource;
+}
+
+const Resource& events() {
+    static const Resource resource{
+        .group = "events.k8s.io", .version = "v1", .plural = "events", .kind = "Event"};
+    return resource;
+}
+
+const Resource& custom_resource_definitions() {
+    static const Resource resource{.group = "apiextensions.k8s.io",
+                                   .version = "v1",
+                                   .plural = "customresourcedefinitions",
+                                   .kind = "CustomResourceDefinition",
+                                   .namespaced = false};
+    return resource;
+}
+
+}  // namespace resources
+}  // namespace scout::kube
