@@ -7,6 +7,7 @@
 #include <boost/json/value.hpp>
 
 #include "base/logging.h"
+#include "kube/json_lookup.h"
 
 namespace scout::kube {
 namespace {
@@ -17,17 +18,6 @@ constexpr std::size_t longest_status = std::size_t{1} << 20U;
 constexpr std::size_t longest_text = 2048;
 constexpr std::size_t longest_quote = 200;
 constexpr std::size_t most_conflicts = 64;
-
-std::string text_at(const json::object& object, std::string_view key) {
-    const auto* value = object.if_contains(key);
-    const auto* text = value == nullptr ? nullptr : value->if_string();
-    return text == nullptr ? std::string{} : std::string{text->data(), text->size()};
-}
-
-const json::object* object_at(const json::object& object, std::string_view key) {
-    const auto* value = object.if_contains(key);
-    return value == nullptr ? nullptr : value->if_object();
-}
 
 Errc code_for(unsigned status) {
     switch (status) {
@@ -73,12 +63,9 @@ void read_details(const json::object& details, ApiError& failure) {
         !failure.retry_after) {
         failure.retry_after = std::chrono::seconds{seconds->get_int64()};
     }
-    const auto* causes = details.if_contains("causes");
-    if (causes == nullptr || !causes->is_array()) {
-        return;
-    }
-    for (const auto& entry : causes->get_array()) {
-        const auto* cause = entry.if_object();
+    const auto* causes = array_at(&details, "causes");
+    for (std::size_t i = 0; causes != nullptr && i < causes->size(); ++i) {
+        const auto* cause = (*causes)[i].if_object();
         if (cause != nullptr && text_at(*cause, "reason") == "FieldManagerConflict" &&
             failure.conflicts.size() < most_conflicts) {
             failure.conflicts.push_back({.manager = manager_in(text_at(*cause, "message")),
@@ -100,7 +87,7 @@ bool read_status(std::string_view body, ApiError& failure) {
     }
     failure.reason = text_at(*status, "reason");
     failure.text = text_at(*status, "message").substr(0, longest_text);
-    if (const auto* details = object_at(*status, "details")) {
+    if (const auto* details = object_at(status, "details")) {
         read_details(*details, failure);
     }
     return true;
