@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "aggregator/fleet.h"
-#include "tests/aggregator/fake_clock.h"
+#include "tests/support/fake_clock.h"
 #include "tests/support/profiles.h"
 #include "virt_scout/v1/report.pb.h"
 
