@@ -53,9 +53,9 @@ public:
     [[nodiscard]] virtual const HttpHead& head() const = 0;
 
     /// The next line without its end, valid until the next call and followed by at least
-    /// json_padding readable bytes; nullopt once the server has ended the answer. A line that the
-    /// server did not end before it closed is an answer that broke. Errc::timed_out: no byte within the silence; Errc::invalid: a line over the
-    /// transport's limit; Errc::unavailable: the connection broke.
+    /// json_padding readable bytes; nullopt once the server has ended the answer.
+    /// Errc::timed_out: no byte within the silence; Errc::invalid: a line over the transport's
+    /// limit; Errc::unavailable: the connection broke, also in the middle of a line.
     [[nodiscard]] virtual Task<Result<std::optional<std::string_view>>> next_line(
         std::chrono::milliseconds silence) = 0;
 

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/leader_elector.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <spdlog/spdlog.h>
+
+#include "base/backoff.h"
+#include "base/logging.h"
+
+namespace scout::kube {
+namespace {
+
+constexpr double jitter = 0.2;
+constexpr std::chrono::milliseconds shortest{1};
+
+}  // namespace
+
+LeaderElector::LeaderElector(LeasePort& port, const Clock& clock, LeaseSettings settings,
+                             std::uint64_t seed)
+    : port_(port),
+      clock_(clock),
+      settings_(settings),
+      election_(std::move(settings)),
+      random_(seed) {}
+
+Task<> LeaderElector::run() {
+    for (;;) {
+        co_await turn();
+        tell();
+        // A leader wakes up when its time is over, so that the loss is told and not only answered.
+        auto wait = jittered(settings_.retry, jitter, random_);
+        wait = leads() ? std::min(wait, limit()) : wait;
+        asio::steady_timer timer(co_await asio::this_coro::executor, wait);
+        const auto [error] = co_await timer.async_wait(as_result);
+        if (error) {
+            co_return;
+        }
+        tell();
+    }
+}
+
+Task<> LeaderElector::turn() {
+    auto sent = clock_.steady();
+    auto request = election_.attempt(sent, clock_.wall());
+    if (request.verb == LeaseElection::Verb::read) {
+        auto lease = co_await port_.read(limit());
+        if (!lease) {
+            say_failure(lease.error());
+            co_return;
+        }
+        sent = clock_.steady();
+        auto next = election_.read_answer(sent, clock_.wall(), std::move(*lease));
+        failing_ = false;
+        if (!next) {
+            co_return;
+        }
+        request = std::move(*next);
+    }
+    const auto stored = co_await write(std::move(request));
+    if (!stored) {
+        say_failure(stored.error());
+    } else if (*stored) {
+        failing_ = false;
+        election_.written(clock_.steady(), sent, **stored);
+    } else {
+        election_.conflicted();
+    }
+}
+
+Task<LeaderElector::Stored> LeaderElector::write(LeaseElection::Request request) {
+    if (request.verb == LeaseElection::Verb::create) {
+        auto created = co_await port_.create(std::move(request.record), limit());
+        co_return created;
+    }
+    StoredLease lease{.record = std::move(request.record), .version = std::move(request.version)};
+    auto updated = co_await port_.update(std::move(lease), limit());
+    co_return updated;
+}
+
+Task<> LeaderElector::release() {
+    co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+    auto request = election_.release(clock_.wall());
+    tell();
+    if (!request) {
+        co_return;
+    }
+    const auto freed = co_await write(std::move(*request));
+    if (!freed) {
+        spdlog::warn("lease could not be given back, others wait for its end error={}",
+                     log_value(freed.error().message));
+    }
+}
+
+std::chrono::milliseconds LeaderElector::limit() const {
+    const auto now = clock_.steady();
+    if (!election_.may_write(now)) {
+        return settings_.renew_deadline / 2;
+    }
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(election_.may_write_until() - now);
+    return std::max(shortest, left);
+}
+
+void LeaderElector::tell() {
+    const bool now = leads();
+    if (std::exchange(told_, now) == now) {
+        return;
+    }
+    spdlog::info("{} identity={}", now ? "leading" : "leadership lost",
+                 log_value(settings_.identity));
+    if (handler_) {
+        handler_(now);
+    }
+}
+
+void LeaderElector::say_failure(const Error& error) {
+    spdlog::log(std::exchange(failing_, true) ? spdlog::level::debug : spdlog::level::warn,
+                "lease cannot be read or written, trying again error={}", log_value(error.message));
+}
+
+}  // namespace scout::kube

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <random>
+#include <string>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "base/task.h"
+#include "kube/lease.h"
+
+namespace scout::kube {
+
+/// What the election needs of an API server: one Lease. Loop thread.
+class LeasePort {
+public:
+    LeasePort() = default;
+    virtual ~LeasePort() = default;
+    LeasePort(const LeasePort&) = delete;
+    LeasePort& operator=(const LeasePort&) = delete;
+    LeasePort(LeasePort&&) = delete;
+    LeasePort& operator=(LeasePort&&) = delete;
+
+    /// Nothing if there is none.
+    [[nodiscard]] virtual Task<Result<std::optional<StoredLease>>> read(
+        std::chrono::milliseconds limit) = 0;
+    /// The lease as stored; nothing if somebody else wrote in between. Sent once, never repeated.
+    [[nodiscard]] virtual Task<Result<std::optional<StoredLease>>> create(
+        LeaseRecord record, std::chrono::milliseconds limit) = 0;
+    [[nodiscard]] virtual Task<Result<std::optional<StoredLease>>> update(
+        StoredLease lease, std::chrono::milliseconds limit) = 0;
+};
+
+/// Stands for leadership until it is stopped. Loop thread; port and clock must outlive it.
+///
+/// Whoever writes as the leader asks leads() right before each write, and gives no write more time
+/// than until may_write_until(). A leader that lost goes on standing.
+class LeaderElector {
+public:
+    LeaderElector(LeasePort& port, const Clock& clock, LeaseSettings settings, std::uint64_t seed);
+
+    /// Called with true when it begins to lead and with false when it has lost that.
+    void on_change(std::function<void(bool leads)> handler) { handler_ = std::move(handler); }
+
+    /// Goes on until it is cancelled. Leadership ends by itself then, sooner with release().
+    [[nodiscard]] Task<> run();
+
+    /// After run() has ended: lets another process lead at once.
+    [[nodiscard]] Task<> release();
+
+    [[nodiscard]] bool leads() const { return election_.may_write(clock_.steady()); }
+    [[nodiscard]] SteadyTime may_write_until() const noexcept {
+        return election_.may_write_until();
+    }
+    [[nodiscard]] const std::string& holder() const noexcept { return election_.holder(); }
+
+private:
+    using Stored = Result<std::optional<StoredLease>>;
+
+    [[nodiscard]] Task<> turn();
+    [[nodiscard]] Task<Stored> write(LeaseElection::Request request);
+    [[nodiscard]] std::chrono::milliseconds limit() const;
+    void tell();
+    void say_failure(const Error& error);
+
+    LeasePort& port_;
+    const Clock& clock_;
+    LeaseSettings settings_;
+    LeaseElection election_;
+    std::mt19937_64 random_;
+    std::function<void(bool)> handler_;
+    bool told_ = false;
+    bool failing_ = false;
+};
+
+}  // namespace scout::kube

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/lease.h"
+
+#include <utility>
+
+namespace scout::kube {
+
+std::string check(const LeaseSettings& settings) {
+    if (settings.identity.empty()) {
+        return "the identity in the lease election must not be empty";
+    }
+    const bool ordered = settings.retry.count() > 0 && settings.retry < settings.renew_deadline &&
+                         settings.renew_deadline < settings.duration;
+    return ordered ? std::string{}
+                   : "expected retry < renew deadline < duration of the lease, found " +
+                         std::to_string(settings.retry.count()) + ", " +
+                         std::to_string(settings.renew_deadline.count()) + " and " +
+                         std::to_string(settings.duration.count()) + " ms";
+}
+
+LeaseElection::LeaseElection(LeaseSettings settings) : settings_(std::move(settings)) {}
+
+LeaseElection::Request LeaseElection::attempt(SteadyTime now, WallTime wall) {
+    if (look_first_ || !may_write(now)) {
+        return {.verb = Verb::read};
+    }
+    return {.verb = Verb::update, .record = mine(wall), .version = observed_.version};
+}
+
+std::optional<LeaseElection::Request> LeaseElection::read_answer(SteadyTime now, WallTime wall,
+                                                                 std::optional<StoredLease> lease) {
+    if (!lease) {
+        observe(now, {});
+        return Request{.verb = Verb::create, .record = mine(wall)};
+    }
+    observe(now, std::move(*lease));
+    const auto& record = observed_.record;
+    const bool held = !record.holder.empty() && record.holder != settings_.identity &&
+                      now < observed_at_ + record.duration;
+    if (held) {
+        may_write_until_ = SteadyTime::min();
+        return std::nullopt;
+    }
+    return Request{.verb = Verb::update, .record = mine(wall), .version = observed_.version};
+}
+
+void LeaseElection::written(SteadyTime now, SteadyTime sent, StoredLease lease) {
+    observe(now, std::move(lease));
+    look_first_ = observed_.record.holder != settings_.identity;
+    may_write_until_ = look_first_ ? SteadyTime::min() : sent + settings_.renew_deadline;
+}
+
+void LeaseElection::conflicted() noexcept {
+    look_first_ = true;
+}
+
+std::optional<LeaseElection::Request> LeaseElection::release(WallTime wall) {
+    const bool leads =
+        may_write_until_ != SteadyTime::min() && observed_.record.holder == settings_.identity;
+    may_write_until_ = SteadyTime::min();
+    look_first_ = true;
+    if (!leads) {
+        return std::nullopt;
+    }
+    // As client-go leaves it: free, and for those who wait all the same a second long.
+    LeaseRecord free{.duration = std::chrono::seconds{1},
+                     .acquired = wall,
+                     .renewed = wall,
+                     .transitions = observed_.record.transitions};
+    return Request{.verb = Verb::update, .record = std::move(free), .version = observed_.version};
+}
+
+LeaseRecord LeaseElection::mine(WallTime wall) const {
+    const auto& last = observed_.record;
+    const bool again = last.holder == settings_.identity;
+    return {.holder = settings_.identity,
+            .duration = std::chrono::ceil<std::chrono::seconds>(settings_.duration),
+            .acquired = again && last.acquired ? last.acquired : std::optional{wall},
+            .renewed = wall,
+            .transitions = observed_.version.empty() ? 0 : last.transitions + (again ? 0 : 1)};
+}
+
+void LeaseElection::observe(SteadyTime now, StoredLease lease) {
+    if (lease.version != observed_.version) {
+        observed_at_ = now;
+    }
+    observed_ = std::move(lease);
+}
+
+}  // namespace scout::kube

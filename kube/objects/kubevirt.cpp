@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/objects/kubevirt.h"
+
+#include "kube/objects/read_meta.h"
+
+namespace scout::kube {
+namespace {
+
+/// A resource.Quantity: a string, or a number as people write it.
+struct Quantity {
+    SharedText& target;
+};
+
+struct ArchitectureMachines {
+    std::vector<ArchitectureMachine>& target;
+};
+
+struct OptionalKeys {
+    std::optional<std::vector<SharedText>>& target;
+};
+
+}  // namespace
+
+[[nodiscard]] static Status read_json(JsonValue value, Quantity& target) {
+    if (const auto number = value.integer()) {
+        target.target = SharedText{std::to_string(*number)};
+        return {};
+    }
+    return read_json(value, target.target);
+}
+
+[[nodiscard]] static Status read_json(JsonValue value, ArchitectureMachines& target) {
+    target.target.clear();
+    return read_map(value, [&target](std::string_view key, JsonValue item) -> Status {
+        const auto null = item.is_null();
+        if (null && *null) {
+            return {};
+        }
+        SharedText machine;
+        auto status = read_members(item, Field{"machineType", machine});
+        if (status && !machine.empty()) {
+            target.target.push_back({item.texts().get(key), std::move(machine)});
+        }
+        return status;
+    });
+}
+
+[[nodiscard]] static Status read_json(JsonValue value, OptionalKeys& target) {
+    Keys keys{target.target.emplace()};
+    return read_json(value, keys);
+}
+
+[[nodiscard]] static Status read_json(JsonValue value, PreferredLevel& target) {
+    return read_members(value, Field{"level", target.level}, Field{"weight", target.weight});
+}
+
+[[nodiscard]] static Status read_json(JsonValue value, MigrationSettings& target) {
+    Quantity bandwidth{target.bandwidth};
+    return read_members(value, Field{"parallelOutboundMigrationsPerNode", target.outbound_per_node},
+                        Field{"parallelMigrationsPerCluster", target.per_cluster},
+                        Field{"completionTimeoutPerGiB", target.completion_seconds_per_gib},
+                        Field{"progressTimeout", target.progress_seconds},
+                        Field{"maxDowntimeMs", target.max_downtime_ms},
+                        Field{"bandwidthPerMigration", bandwidth}, Field{"network", target.network},
+                        Field{"nodeDrainTaintKey", target.node_drain_taint},
+                        Field{"allowAutoConverge", target.allow_auto_converge},
+                        Field{"allowPostCopy", target.allow_post_copy},
+                        Field{"allowWorkloadDisruption", target.allow_workload_disruption},
+                        Field{"disableTLS", target.disable_tls});
+}
+
+Result<KubeVirt> decode_kubevirt(JsonObject& object) {
+    KubeVirt kubevirt;
+    ArchitectureMachines machines{kubevirt.architecture_machines};
+    OptionalKeys obsolete{kubevirt.obsolete_cpu_models};
+    const Nested developer{"developerConfiguration", Field{"featureGates", kubevirt.feature_gates},
+                           Field{"disabledFeatureGates", kubevirt.disabled_feature_gates},
+                           Field{"nodeSelectors", kubevirt.node_selectors}};
+    const Nested configuration{
+        "configuration",
+        developer,
+        Field{"evictionStrategy", kubevirt.eviction_strategy},
+        Field{"cpuModel", kubevirt.cpu_model},
+        Field{"machineType", kubevirt.machine},
+        Field{"vmRolloutStrategy", kubevirt.rollout_strategy},
+        Field{"architectureConfiguration", machines},
+        Field{"obsoleteCPUModels", obsolete},
+        Field{"migrations", kubevirt.migrations},
+        Field{"requireHostModelMigratabilityLevel", kubevirt.required_level},
+        Field{"preferedHostModelMigratabilityLevel", kubevirt.prefered_level},
+        Field{"preferredHostModelMigratabilityLevel", kubevirt.preferred_level}};
+    const Nested state{"status", Field{"phase", kubevirt.phase},
+                       Field{"observedKubeVirtVersion", kubevirt.observed_version},
+                       Field{"operatorVersion", kubevirt.operator_version},
+                       Field{"defaultArchitecture", kubevirt.default_architecture}};
+    auto status =
+        object.read(metadata(kubevirt.meta, Field{"deletionTimestamp", kubevirt.deletion}),
+                    Nested{"spec", configuration}, state);
+    return decoded(std::move(kubevirt), std::move(status));
+}
+
+}  // namespace scout::kube

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "kube/objects/meta.h"
+
+namespace scout::kube {
+
+class JsonObject;
+
+/// What we use of a virt-launcher pod (dossier §9.1).
+struct LauncherPod {
+    ObjectMeta meta;
+    SharedText node;   ///< empty until it is scheduled
+    SharedText phase;  ///< Pending, Running, Succeeded, Failed, Unknown
+    /// The VMI: its name is the annotation kubevirt.io/domain, its namespace the pod's, its uid the
+    /// label kubevirt.io/created-by.
+    std::string vmi_name;
+    std::string vmi_uid;
+    /// The migration whose target it was made for. It stays after the migration.
+    std::string migration_uid;
+    Labels node_selector;
+    std::optional<WallTime> deletion;  ///< when the kubelet's patience ends
+    std::optional<std::chrono::seconds> deletion_grace;
+    std::optional<std::chrono::seconds> grace;  ///< spec.terminationGracePeriodSeconds
+
+    bool operator==(const LauncherPod&) const = default;
+};
+
+/// Errors: invalid, with the path of what is wrong.
+[[nodiscard]] Result<LauncherPod> decode_launcher_pod(JsonObject& object);
+
+}  // namespace scout::kube

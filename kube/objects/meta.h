@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "base/clock.h"
+#include "kube/labels.h"
+#include "kube/shared_text.h"
+
+namespace scout::kube {
+
+/// What names an object and its state.
+struct ObjectMeta {
+    SharedText space;  ///< namespace; empty for cluster-scoped kinds
+    std::string name;
+    std::string uid;
+    std::string version;  ///< resourceVersion
+
+    bool operator==(const ObjectMeta&) const = default;
+};
+
+/// One entry of a status' conditions.
+struct Condition {
+    SharedText type;
+    SharedText status;  ///< True, False, Unknown
+    SharedText reason;
+    SharedText message;
+    WallTime since;  ///< lastTransitionTime; the epoch if not given
+
+    bool operator==(const Condition&) const = default;
+};
+
+/// The annotations that are ours, by their prefix "virt-scout.io/".
+inline constexpr std::string_view our_annotations = "virt-scout.io/";
+
+}  // namespace scout::kube

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/objects/read_meta.h"
+
+namespace scout::kube {
+
+Status read_json(JsonValue value, Condition& target) {
+    return read_members(value, Field{"type", target.type}, Field{"status", target.status},
+                        Field{"reason", target.reason}, Field{"message", target.message},
+                        Field{"lastTransitionTime", target.since});
+}
+
+Status read_json(JsonValue value, OurAnnotations& target) {
+    std::vector<Labels::Entry> entries;
+    auto done = read_map(value, [&entries](std::string_view key, JsonValue item) -> Status {
+        if (!key.starts_with(our_annotations)) {
+            return {};
+        }
+        auto& entry = entries.emplace_back(item.texts().get(key), SharedText{});
+        return read_json(item, entry.second);
+    });
+    if (done) {
+        target.target = Labels{std::move(entries)};
+    }
+    return done;
+}
+
+Status read_json(JsonValue value, Keys& target) {
+    target.target.clear();
+    return read_map(value, [&target](std::string_view key, JsonValue item) -> Status {
+        target.target.push_back(item.texts().get(key));
+        return {};
+    });
+}
+
+}  // namespace scout::kube

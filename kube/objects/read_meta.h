@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kube/json.h"
+#include "kube/objects/meta.h"
+
+// Shared by the decoders' sources.
+
+namespace scout::kube {
+
+[[nodiscard]] Status read_json(JsonValue value, Condition& target);
+
+/// Annotations of which only ours are kept.
+struct OurAnnotations {
+    Labels& target;
+};
+[[nodiscard]] Status read_json(JsonValue value, OurAnnotations& target);
+
+/// Only the keys of a map, whatever the values are.
+struct Keys {
+    std::vector<SharedText>& target;
+};
+[[nodiscard]] Status read_json(JsonValue value, Keys& target);
+
+/// The member "metadata" with what names the object, and more of it.
+template <class... More>
+[[nodiscard]] auto metadata(ObjectMeta& meta, More... more) {
+    return Nested{"metadata",
+                  Field{"name", meta.name},
+                  Field{"namespace", meta.space},
+                  Field{"uid", meta.uid},
+                  Field{"resourceVersion", meta.version},
+                  more...};
+}
+
+/// The decoded object, or where it was wrong.
+template <class Object>
+[[nodiscard]] Result<Object> decoded(Object object, Status status) {
+    if (!status) {
+        return fail(std::move(status.error()));
+    }
+    return object;
+}
+
+}  // namespace scout::kube

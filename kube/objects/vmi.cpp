@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/objects/vmi.h"
+
+#include <algorithm>
+
+#include "kube/objects/read_meta.h"
+
+namespace scout::kube {
+
+[[nodiscard]] static Status read_json(JsonValue value, CpuFeature& target) {
+    return read_members(value, Field{"name", target.name}, Field{"policy", target.policy});
+}
+
+[[nodiscard]] static Status read_json(JsonValue value, MigrationState& target) {
+    return read_members(
+        value, Field{"migrationUid", target.uid}, Field{"sourceNode", target.source_node},
+        Field{"sourcePod", target.source_pod}, Field{"targetNode", target.target_node},
+        Field{"targetPod", target.target_pod}, Field{"mode", target.mode},
+        Field{"abortStatus", target.abort_status}, Field{"failureReason", target.failure},
+        Field{"startTimestamp", target.start}, Field{"endTimestamp", target.end},
+        Field{"completed", target.completed}, Field{"failed", target.failed},
+        Field{"abortRequested", target.abort_requested});
+}
+
+namespace {
+
+/// {"<pod uid>": "<node>"}
+struct ActivePods {
+    std::vector<ActivePod>& target;
+};
+
+}  // namespace
+
+[[nodiscard]] static Status read_json(JsonValue value, ActivePods& target) {
+    target.target.clear();
+    return read_map(value, [&target](std::string_view key, JsonValue item) -> Status {
+        auto& pod = target.target.emplace_back();
+        pod.uid = key;
+        return read_json(item, pod.node);
+    });
+}
+
+Result<Vmi> decode_vmi(JsonObject& object) {
+    Vmi vmi;
+    ActivePods active_pods{vmi.active_pods};
+    const Nested cpu{"cpu", Field{"model", vmi.cpu_model}, Field{"features", vmi.cpu_features}};
+    const Nested spec{"spec",
+                      Nested{"domain", cpu, Nested{"machine", Field{"type", vmi.machine_asked}}},
+                      Field{"architecture", vmi.architecture},
+                      Field{"evictionStrategy", vmi.eviction_strategy},
+                      Field{"terminationGracePeriodSeconds", vmi.grace},
+                      Field{"nodeSelector", vmi.node_selector}};
+    const Nested state{"status",
+                       Field{"phase", vmi.phase},
+                       Field{"nodeName", vmi.node},
+                       Field{"evacuationNodeName", vmi.evacuation_node},
+                       Field{"activePods", active_pods},
+                       Field{"conditions", vmi.conditions},
+                       Field{"migrationState", vmi.migration},
+                       Nested{"machine", Field{"type", vmi.machine}},
+                       Nested{"topologyHints", Field{"tscFrequency", vmi.tsc_hz}}};
+    auto status =
+        object.read(metadata(vmi.meta, Field{"deletionTimestamp", vmi.deletion}), spec, state);
+    return decoded(std::move(vmi), std::move(status));
+}
+
+const Condition* find_condition(const std::vector<Condition>& conditions,
+                                std::string_view type) noexcept {
+    const auto found =
+        std::find_if(conditions.begin(), conditions.end(),
+                     [type](const Condition& condition) { return condition.type == type; });
+    return found == conditions.end() ? nullptr : &*found;
+}
+
+}  // namespace scout::kube

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "kube/objects/meta.h"
+
+namespace scout::kube {
+
+class JsonObject;
+
+/// One entry of spec.domain.cpu.features.
+struct CpuFeature {
+    SharedText name;
+    SharedText policy;  ///< empty means require
+
+    bool operator==(const CpuFeature&) const = default;
+};
+
+/// What status.migrationState says (dossier §6.2). `completed` is set for success and failure.
+struct MigrationState {
+    std::string uid;  ///< of the VMIM
+    SharedText source_node;
+    SharedText source_pod;
+    SharedText target_node;
+    SharedText target_pod;
+    SharedText mode;
+    SharedText abort_status;
+    SharedText failure;
+    std::optional<WallTime> start;
+    std::optional<WallTime> end;
+    bool completed = false;
+    bool failed = false;
+    bool abort_requested = false;
+
+    bool operator==(const MigrationState&) const = default;
+};
+
+/// A launcher pod that status.activePods names.
+struct ActivePod {
+    std::string uid;
+    SharedText node;
+
+    bool operator==(const ActivePod&) const = default;
+};
+
+/// What we use of a kubevirt.io/v1 VirtualMachineInstance (dossier §9.2).
+struct Vmi {
+    ObjectMeta meta;
+    SharedText phase;
+    SharedText node;
+    SharedText evacuation_node;
+    SharedText architecture;
+    SharedText cpu_model;
+    SharedText machine_asked;  ///< spec.domain.machine.type
+    SharedText machine;        ///< status.machine.type: what it runs with
+    SharedText eviction_strategy;
+    std::vector<CpuFeature> cpu_features;
+    std::vector<Condition> conditions;
+    std::vector<ActivePod> active_pods;
+    std::optional<MigrationState> migration;
+    std::optional<std::int64_t> tsc_hz;  ///< status.topologyHints.tscFrequency
+    std::optional<std::chrono::seconds> grace;
+    Labels node_selector;
+    std::optional<WallTime> deletion;
+
+    bool operator==(const Vmi&) const = default;
+};
+
+/// The condition of that type, or null.
+[[nodiscard]] const Condition* find_condition(const std::vector<Condition>& conditions,
+                                              std::string_view type) noexcept;
+
+/// Errors: invalid, with the path of what is wrong.
+[[nodiscard]] Result<Vmi> decode_vmi(JsonObject& object);
+
+}  // namespace scout::kube
