@@ -38,4 +38,22 @@ T run_to_end(asio::io_context& loop, Task<T> task) {
     }
 }
 
+/// Runs one coroutine until it has ended, and leaves what else the loop has to do for later.
+template <class T>
+T run_until_done(asio::io_context& loop, Task<T> task) {
+    std::exception_ptr thrown;
+    std::optional<T> answer;
+    loop.restart();
+    asio::co_spawn(loop, std::move(task), [&](std::exception_ptr error, T value) {
+        thrown = error;
+        answer.emplace(std::move(value));
+    });
+    while (!answer && loop.run_one() > 0) {
+    }
+    if (thrown) {
+        std::rethrow_exception(thrown);
+    }
+    return std::move(answer.value());
+}
+
 }  // namespace scout::test

@@ -13,8 +13,6 @@
 namespace scout::test {
 namespace {
 
-constexpr long one_day_s = 24L * 3600L;
-
 template <auto Release>
 struct Releaser {
     template <class T>
@@ -38,14 +36,14 @@ Key make_key() {
     return key;
 }
 
-Certificate start_certificate(EVP_PKEY* key, const std::string& common_name, long serial) {
+Certificate start_certificate(EVP_PKEY* key, const Authority::Spec& spec, long serial) {
     Certificate certificate{X509_new()};
     X509_set_version(certificate.get(), X509_VERSION_3);
     ASN1_INTEGER_set(X509_get_serialNumber(certificate.get()), serial);
-    X509_gmtime_adj(X509_getm_notBefore(certificate.get()), -one_day_s);
-    X509_gmtime_adj(X509_getm_notAfter(certificate.get()), one_day_s);
+    X509_gmtime_adj(X509_getm_notBefore(certificate.get()), spec.valid_from.count());
+    X509_gmtime_adj(X509_getm_notAfter(certificate.get()), spec.valid_until.count());
     X509_set_pubkey(certificate.get(), key);
-    const auto* text = reinterpret_cast<const unsigned char*>(common_name.c_str());
+    const auto* text = reinterpret_cast<const unsigned char*>(spec.common_name.c_str());
     X509_NAME_add_entry_by_txt(X509_get_subject_name(certificate.get()), "CN", MBSTRING_ASC, text,
                                -1, -1, 0);
     return certificate;
@@ -86,7 +84,7 @@ struct Authority::Material {
 };
 
 Authority::Authority(const std::string& name) : material_(std::make_unique<Material>()) {
-    material_->certificate = start_certificate(material_->key.get(), name, 1);
+    material_->certificate = start_certificate(material_->key.get(), {.common_name = name}, 1);
     X509* own = material_->certificate.get();
     X509_set_issuer_name(own, X509_get_subject_name(own));
     extend(own, own, NID_basic_constraints, "critical,CA:TRUE");
@@ -97,12 +95,16 @@ Authority::Authority(const std::string& name) : material_(std::make_unique<Mater
 Authority::~Authority() = default;
 
 Authority::Pem Authority::make(const std::string& common_name, const std::string& dns_name) const {
+    const std::string dns = dns_name.empty() ? "" : ",DNS:" + dns_name;
+    return make({.common_name = common_name, .names = "IP:127.0.0.1" + dns});
+}
+
+Authority::Pem Authority::make(const Spec& spec) const {
     const Key key = make_key();
-    const auto certificate = start_certificate(key.get(), common_name, 2);
+    const auto certificate = start_certificate(key.get(), spec, 2);
     X509* issuer = material_->certificate.get();
     X509_set_issuer_name(certificate.get(), X509_get_subject_name(issuer));
-    const std::string dns = dns_name.empty() ? "" : ",DNS:" + dns_name;
-    extend(certificate.get(), issuer, NID_subject_alt_name, "IP:127.0.0.1" + dns);
+    extend(certificate.get(), issuer, NID_subject_alt_name, spec.names);
     need(X509_sign(certificate.get(), material_->key.get(), EVP_sha256()) > 0, "sign");
     return {
         .ca = pem_of(issuer), .certificate = pem_of(certificate.get()), .key = pem_of(key.get())};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -25,6 +26,14 @@ public:
         std::string key;
     };
     [[nodiscard]] Pem make(const std::string& common_name, const std::string& dns_name) const;
+
+    struct Spec {
+        std::string common_name;
+        std::string names;  ///< as OpenSSL writes them: "IP:127.0.0.1,DNS:a"
+        std::chrono::seconds valid_from = -std::chrono::hours{24};  ///< from now
+        std::chrono::seconds valid_until = std::chrono::hours{24};
+    };
+    [[nodiscard]] Pem make(const Spec& spec) const;
 
     /// The same as files: ca.pem, certificate.pem and key.pem in the folder.
     void issue(const std::filesystem::path& folder, const std::string& common_name,
