@@ -184,7 +184,7 @@ TEST_F(KubeconfigTest, TellsEveryFaultWithFileEntryAndKey) {
         "as-groups: [g], exec: {apiVersion: v1, interactiveMode: Always}"));
 
     const auto path = (folder.path() / "config").string();
-    for (const std::string expected :
+    for (const std::string& expected :
          {path + ": cluster c: server: expected a URL",
           path + ": cluster c: certificate-authority: " + (folder.path() / "gone.crt").string(),
           path + ": cluster c: proxy-url: expected a proxy URL",
