@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
-#include "kube/transport.h"
-
 namespace scout::kube {
+
+/// Readable bytes behind every text for the JSON reader, which loads whole vectors and looks that
+/// far past the end. What they hold does not matter. Spares a copy of each line of a watch.
+inline constexpr std::size_t json_padding = 64;
 
 /// A text behind which json_padding bytes can be read, as the JSON reader needs it.
 class PaddedText {

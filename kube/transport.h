@@ -11,12 +11,9 @@
 
 #include "base/result.h"
 #include "base/task.h"
+#include "kube/padded_text.h"
 
 namespace scout::kube {
-
-/// Readable bytes behind every line of a stream: the JSON reader loads whole vectors and looks that
-/// far past the end. What they hold does not matter. Spares a copy of each line.
-inline constexpr std::size_t json_padding = 64;
 
 struct HttpRequest {
     std::string method = "GET";
