@@ -19,7 +19,6 @@
 
 #include "base/logging.h"
 #include "kube/certificate_text.h"
-#include "kube/http_answer.h"
 #include "kube/resolve.h"
 
 namespace scout::kube {
@@ -141,19 +140,16 @@ Task<Status> Connection::ask_proxy(Route route, Deadline deadline) {
         request += "Proxy-Authorization: " + route.proxy->authorization + "\r\n";
     }
     request += "\r\n";
-    auto sent = co_await write(request, {}, deadline.left());
+    const std::string_view no_body;
+    auto sent = co_await write(request, no_body, deadline.left());
     if (!sent) {
         co_return fail(std::move(sent.error()).within(step));
     }
     HttpAnswer answer({});
     while (!answer.has_head()) {
-        const auto got = co_await read_some(answer.space(), deadline.left());
-        if (!got) {
-            co_return fail(Error{got.error()}.within(step));
-        }
-        auto taken = *got == 0 ? answer.end() : answer.take(*got);
-        if (!taken) {
-            co_return fail(Errc::unavailable, step + ": " + taken.error().message);
+        auto done = co_await read(&answer, deadline.left());
+        if (!done) {
+            co_return fail(std::move(done.error()).within(step));
         }
     }
     if (answer.head().status < 200 || answer.head().status >= 300) {
@@ -195,6 +191,18 @@ Task<Status> Connection::shake_hands(Route route, TlsContext tls, Deadline deadl
     }
     if (error) {
         co_return fail(broken("TLS handshake", error, limit));
+    }
+    co_return Status{};
+}
+
+Task<Status> Connection::read(HttpAnswer* answer, milliseconds limit) {
+    const auto got = co_await read_some(answer->space(), limit);
+    if (!got) {
+        co_return fail(got.error());
+    }
+    auto taken = *got == 0 ? answer->end() : answer->take(*got);
+    if (!taken) {
+        co_return fail(std::move(taken.error()).within(name_));
     }
     co_return Status{};
 }

@@ -19,6 +19,7 @@
 #include "base/task.h"
 #include "kube/access.h"
 #include "kube/deadline.h"
+#include "kube/http_answer.h"
 #include "kube/tls_source.h"
 
 namespace scout::kube {
@@ -46,9 +47,9 @@ public:
     [[nodiscard]] static Task<Result<std::unique_ptr<Connection>>> open(Route route, TlsContext tls,
                                                                         Deadline deadline);
 
-    /// Bytes read; 0 at the end.
-    [[nodiscard]] Task<Result<std::size_t>> read_some(asio::mutable_buffer space,
-                                                      std::chrono::milliseconds limit);
+    /// Waits for the next bytes, or the end, and gives them to the answer, which must outlive the
+    /// call and is not done yet. Errors beside those above: the answer's.
+    [[nodiscard]] Task<Status> read(HttpAnswer* answer, std::chrono::milliseconds limit);
     /// The texts must outlive the call.
     [[nodiscard]] Task<Status> write(std::string_view head, std::string_view body,
                                      std::chrono::milliseconds limit);
@@ -63,6 +64,8 @@ public:
 private:
     using Tls = asio::ssl::stream<boost::beast::tcp_stream&>;
 
+    [[nodiscard]] Task<Result<std::size_t>> read_some(asio::mutable_buffer space,
+                                                      std::chrono::milliseconds limit);
     [[nodiscard]] Task<Status> connect(std::string host, std::uint16_t port, Deadline deadline);
     [[nodiscard]] Task<Status> ask_proxy(Route route, Deadline deadline);
     [[nodiscard]] Task<Status> shake_hands(Route route, TlsContext tls, Deadline deadline);

@@ -90,13 +90,9 @@ Task<Result<HttpResponse>> HttpTransport::send(HttpRequest request, milliseconds
     }
     auto& answer = exchange->answer;
     while (!answer.is_done()) {
-        const auto got = co_await exchange->connection->read_some(answer.space(), deadline.left());
-        if (!got) {
-            co_return fail(in_time(got.error(), deadline));
-        }
-        auto taken = *got == 0 ? answer.end() : answer.take(*got);
-        if (!taken) {
-            co_return fail(std::move(taken.error()).within(route_.server.url));
+        auto done = co_await exchange->connection->read(&answer, deadline.left());
+        if (!done) {
+            co_return fail(in_time(std::move(done.error()), deadline));
         }
     }
     if (answer.leaves_connection()) {
@@ -225,16 +221,12 @@ Task<Status> HttpTransport::converse(Exchange* exchange, std::string head, std::
     auto& answer = exchange->answer;
     auto sent = co_await connection.write(head, body, deadline.left());
     if (!sent) {
-        co_return fail(std::move(sent.error()));
+        co_return sent;
     }
     while (!answer.has_head()) {
-        const auto got = co_await connection.read_some(answer.space(), deadline.left());
-        if (!got) {
-            co_return fail(got.error());
-        }
-        auto taken = *got == 0 ? answer.end() : answer.take(*got);
-        if (!taken) {
-            co_return fail(std::move(taken.error()).within(connection.name()));
+        auto done = co_await connection.read(&answer, deadline.left());
+        if (!done) {
+            co_return done;
         }
     }
     co_return Status{};

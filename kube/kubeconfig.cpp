@@ -175,6 +175,17 @@ void read_user(const KubeconfigEntry& user, ClusterAccess& access) {
     }
 }
 
+/// What a cluster says for plugins alone is of any shape, and we hand on texts only.
+void refuse_plugin_config(const KubeconfigEntry& cluster) {
+    for (const auto& extension : cluster.parts("extensions")) {
+        if (extension.text("name") == "client.authentication.k8s.io/exec") {
+            extension.fault("name",
+                            "configuration for credential plugins is not handed on; expected "
+                            "the plugin to be told by its arguments or environment");
+        }
+    }
+}
+
 void read_context(const KubeconfigEntry& context, const Merged& merged, bool allow_insecure,
                   ClusterAccess& access, FaultList& faults) {
     access.space = context.text("namespace");
@@ -191,6 +202,9 @@ void read_context(const KubeconfigEntry& context, const Merged& merged, bool all
     const auto user = find(merged.users, "user", user_name, faults);
     if (user) {
         read_user(*user, access);
+        if (cluster && access.exec && access.exec->gets_cluster) {
+            refuse_plugin_config(*cluster);
+        }
     } else if (!user_name.empty()) {
         context.fault("user", "expected the name of a user, found " + log_value(user_name) + "; " +
                                   known(merged.users));

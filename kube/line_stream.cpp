@@ -39,19 +39,6 @@ std::optional<std::string_view> LineStream::line_at_hand() {
     return line;
 }
 
-Task<Status> LineStream::read_more(std::chrono::milliseconds limit) {
-    const auto space = exchange_.answer.space();
-    const auto got = co_await exchange_.connection->read_some(space, limit);
-    if (!got) {
-        co_return fail(got.error());
-    }
-    auto taken = *got == 0 ? exchange_.answer.end() : exchange_.answer.take(*got);
-    if (!taken) {
-        co_return fail(std::move(taken.error()).within(exchange_.connection->name()));
-    }
-    co_return Status{};
-}
-
 Task<Result<std::optional<std::string_view>>> LineStream::next_line(
     std::chrono::milliseconds silence) {
     auto& body = exchange_.answer.body();
@@ -76,7 +63,7 @@ Task<Result<std::optional<std::string_view>>> LineStream::next_line(
             co_return fail(Errc::unavailable, exchange_.connection->name() +
                                                   ": the answer ended in the middle of a line");
         }
-        auto more = co_await read_more(silence);
+        auto more = co_await exchange_.connection->read(&exchange_.answer, silence);
         if (!more) {
             co_return fail(std::move(more.error()));
         }
@@ -87,7 +74,7 @@ Task<Result<std::string>> LineStream::rest(std::chrono::milliseconds limit) {
     const Deadline deadline(clock_, limit);
     auto& body = exchange_.answer.body();
     while (!exchange_.answer.is_done() && body.size() - begin_ <= longest_rest) {
-        auto more = co_await read_more(deadline.left());
+        auto more = co_await exchange_.connection->read(&exchange_.answer, deadline.left());
         if (!more) {
             co_return fail(std::move(more.error()));
         }

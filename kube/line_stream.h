@@ -35,7 +35,6 @@ public:
 
 private:
     [[nodiscard]] std::optional<std::string_view> line_at_hand();
-    [[nodiscard]] Task<Status> read_more(std::chrono::milliseconds limit);
 
     Exchange exchange_;
     const Clock& clock_;

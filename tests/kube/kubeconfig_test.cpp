@@ -164,6 +164,17 @@ TEST_F(KubeconfigTest, APluginWithoutASlashIsLookedForInThePath) {
     EXPECT_EQ(access->exec->command, "login");
 }
 
+TEST_F(KubeconfigTest, SaysThatPluginsGetNoConfigurationFromTheCluster) {
+    const std::string cluster =
+        server + ", extensions: [{name: client.authentication.k8s.io/exec, extension: {a: b}}]";
+    const std::string plugin =
+        "exec: {apiVersion: client.authentication.k8s.io/v1, command: c, interactiveMode: Never";
+
+    EXPECT_TRUE(access_from_kubeconfig({one(cluster, plugin + "}")}, {}));
+    EXPECT_THAT(faults(one(cluster, plugin + ", provideClusterInfo: true}")),
+                HasSubstr("cluster c: extensions: name: configuration for credential plugins"));
+}
+
 TEST_F(KubeconfigTest, UncheckedCertificatesNeedTheCallersWordToo) {
     const auto config = one(server + ", insecure-skip-tls-verify: true", "token: a");
     EXPECT_THAT(faults(config), HasSubstr("cluster c: insecure-skip-tls-verify"));
