@@ -206,13 +206,17 @@ Result<JsonObject> JsonReader::parse(PaddedText text) {
     // A document that is moved into its place would leave its values pointing to the old place, so
     // it is put there before the first value is taken.
     const auto view = text.view();
-    if (const auto error =
-            parser_.iterate(view.data(), view.size(), view.size() + json_padding).get(document_)) {
-        return fail(malformed(error));
-    }
+    auto error =
+        parser_.iterate(view.data(), view.size(), view.size() + json_padding).get(document_);
     simdjson::ondemand::object object;
-    if (document_.get_object().get(object) != simdjson::SUCCESS) {
-        return fail(invalid(": expected a JSON object, found something else"));
+    if (!error) {
+        error = document_.get_object().get(object);
+    }
+    if (error) {
+        return fail(Errc::invalid,
+                    std::string{"expected a JSON object, found "} +
+                        (error == simdjson::INCORRECT_TYPE ? "something else"
+                                                           : simdjson::error_message(error)));
     }
     return JsonObject{object, *texts_};
 }

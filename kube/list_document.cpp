@@ -108,9 +108,11 @@ Status read_metadata(std::string_view text, ListDocument& list) {
     TextPool texts;
     JsonReader reader{texts};
     auto metadata = reader.parse(PaddedText::promised(text));
-    auto done = metadata ? metadata->read(Field{"resourceVersion", list.version},
-                                          Field{"continue", list.continue_token})
-                         : fail(std::move(metadata.error()));
+    if (!metadata) {
+        return fail(std::move(metadata.error()).within("metadata"));
+    }
+    auto done = metadata->read(Field{"resourceVersion", list.version},
+                               Field{"continue", list.continue_token});
     return done ? done : below("metadata", std::move(done.error()));
 }
 

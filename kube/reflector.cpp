@@ -24,7 +24,7 @@ constexpr std::chrono::seconds short_watch{1};
 // version that will not come: the history was set back below it.
 constexpr std::chrono::minutes bookmark_interval{1};
 constexpr std::uint64_t lines_in_a_row = 64;
-constexpr unsigned most_broken_streams = 2;
+constexpr unsigned most_broken_streams = 3;
 constexpr double jitter = 0.2;
 
 }  // namespace
@@ -51,7 +51,8 @@ Task<> Reflector::run() {
         if (outcome.end == End::absent) {
             take_absence();
         }
-        if (outcome.end != End::good && outcome.end != End::failed) {
+        if (outcome.end == End::relist || outcome.end == End::forbidden ||
+            outcome.end == End::absent) {
             version_.clear();
         }
         const bool goes_on = co_await pause(std::move(outcome));
@@ -73,7 +74,7 @@ Task<Reflector::Outcome> Reflector::turn() {
 }
 
 Task<Reflector::Outcome> Reflector::list() {
-    if (streaming_ && broken_streams_ < most_broken_streams) {
+    if (streaming_ && !pages_next_ && broken_streams_ < most_broken_streams) {
         auto streamed = co_await stream_list();
         // A streaming list needs the right to watch. Without it pages still tell how things are.
         if (streamed.end != End::unstreamed && streamed.end != End::forbidden) {
@@ -107,9 +108,12 @@ Task<Reflector::Outcome> Reflector::watch() {
     if (!stream) {
         co_return broken("watch", std::move(stream.error()));
     }
-    // Until the list is complete this stream counts as one that broke.
-    broken_streams_ += listing_ ? 1 : 0;
     const HttpHead head = (*stream)->head();
+    if (listing_ && (head.status == 200 || head.status >= 500)) {
+        // Until the list is complete this stream counts as one that broke.
+        pages_next_ = true;
+        ++broken_streams_;
+    }
     if (head.status == 200) {
         auto outcome = co_await read_lines(std::move(*stream), timeout + settings_.silence_grace);
         co_return outcome;
@@ -135,7 +139,7 @@ Task<Reflector::Outcome> Reflector::read_lines(std::unique_ptr<HttpStream> strea
         say_watching();
     }
     for (std::uint64_t lines = 0;; ++lines) {
-        const auto limit = listing_ ? settings_.answer_limit : silence;
+        const auto limit = listing_ ? settings_.stream_silence : silence;
         const auto line = co_await stream->next_line(limit);
         if (!line) {
             co_return broken("watch", line.error());
@@ -146,6 +150,10 @@ Task<Reflector::Outcome> Reflector::read_lines(std::unique_ptr<HttpStream> strea
         auto outcome = take_line(**line);
         if (outcome.end != End::good) {
             co_return outcome;
+        }
+        if (!listing_ && clock_.steady() - since >= short_watch) {
+            at_once_ = true;
+            backoff_.reset();
         }
         if (lines % lines_in_a_row == lines_in_a_row - 1) {
             // A flood of events must not keep the loop from everything else.
@@ -165,10 +173,6 @@ Reflector::Outcome Reflector::take_line(std::string_view line) {
     }
     if (event->kind == WatchKind::error) {
         return take_error(event->object);
-    }
-    if (!listing_) {
-        at_once_ = true;
-        backoff_.reset();
     }
     switch (event->kind) {
         case WatchKind::added:
@@ -217,6 +221,8 @@ Reflector::Outcome Reflector::take_bookmark(JsonObject& object) {
         if (!bookmark->ends_list) {
             return {};
         }
+        pages_next_ = false;
+        broken_streams_ = 0;
         auto outcome = doubt(bookmark->version);
         if (outcome.end == End::good) {
             listing_ = false;

@@ -30,8 +30,10 @@ struct ReflectorSettings {
     std::chrono::milliseconds watch_timeout = std::chrono::minutes{5};
     /// How much longer than that a silent watch is waited for: then the connection is dead.
     std::chrono::milliseconds silence_grace = std::chrono::seconds{30};
-    /// For one page of a list, for the head of a watch, and between lines of a streaming list.
+    /// For one page of a list, and for the head of a watch.
     std::chrono::milliseconds answer_limit = std::chrono::seconds{60};
+    /// Between lines of a streaming list. Over an etcd before 3.4.25 its end may never come.
+    std::chrono::milliseconds stream_silence = std::chrono::seconds{15};
     BackoffRange backoff{std::chrono::milliseconds{800}, std::chrono::seconds{30}};
     /// Before another try where a person must act first: a right or the kind is missing.
     std::chrono::milliseconds slow_retry = std::chrono::seconds{60};
@@ -155,7 +157,8 @@ private:
     bool doubted_ = false;  ///< the last list was older than what was seen: one more decides
     bool at_once_ = true;   ///< the next list need not wait
     bool streaming_ = true;
-    unsigned broken_streams_ = 0;  ///< streaming lists in a row that never came to their end
+    bool pages_next_ = false;      ///< a streaming list broke: the next one is read in pages
+    unsigned broken_streams_ = 0;  ///< since the last that came to its end
     unsigned absences_ = 0;        ///< in a row
     bool synced_ = false;
 

@@ -135,7 +135,7 @@ void Reflector::accept_list(const std::string& version) {
     doubted_ = false;
     synced_ = true;
     absences_ = 0;
-    broken_streams_ = 0;
+    pages_next_ = false;
     version_ = version;
     seen_ = version;
     sink_.list_ended();

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+// Streaming lists and watches.
+#include "tests/kube/reflector_fixture.h"
+
+namespace scout::test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::UnorderedElementsAre;
+
+class ReflectorTest : public ReflectorFixture {};
+
+std::string added(const std::string& name, const std::string& version) {
+    return watch_line("ADDED", thing_json(name, version));
+}
+std::string modified(const std::string& name, const std::string& version) {
+    return watch_line("MODIFIED", thing_json(name, version));
+}
+std::string deleted(const std::string& name, const std::string& version) {
+    return watch_line("DELETED", thing_json(name, version));
+}
+
+TEST_F(ReflectorTest, StreamsTheListAndGoesOnInTheSameAnswer) {
+    transport.then_last_lines({added("a", "3"), added("b", "5"), bookmark_line("9", true),
+                               modified("a", "10"), deleted("b", "11"), added("c", "12")});
+
+    run();
+
+    EXPECT_THAT(changes(), ElementsAre("add a 3 by list", "add b 5 by list", "synced",
+                                       "update a 10", "delete b 5", "add c 12"));
+    ASSERT_EQ(transport.requests().size(), 1U);
+    EXPECT_THAT(target(0), HasSubstr("/apis/test.io/v1/things?watch=1&allowWatchBookmarks=true"));
+    EXPECT_THAT(target(0), HasSubstr("&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"));
+    EXPECT_THAT(target(0), HasSubstr("&timeoutSeconds="));
+    EXPECT_THAT(target(0), Not(HasSubstr("resourceVersion=")));
+    EXPECT_EQ(informer.size(), 2U);
+    ASSERT_NE(informer.find("s", "a"), nullptr);
+    EXPECT_EQ(informer.find("s", "a"), informer.find_uid("u-a"));
+    EXPECT_EQ(informer.reflector().version(), "12");
+    EXPECT_EQ(informer.reflector().state(), kube::ReflectorState::watching);
+}
+
+TEST_F(ReflectorTest, TellsNothingOfAStreamedListBeforeItIsComplete) {
+    transport.then_last_lines({added("a", "3"), added("b", "5")});
+
+    run();
+
+    EXPECT_THAT(changes(), IsEmpty());
+    EXPECT_FALSE(informer.synced());
+}
+
+TEST_F(ReflectorTest, TakesChangesThatComeWithinAStreamedList) {
+    transport.then_last_lines({added("a", "3"), added("b", "5"), modified("a", "7"),
+                               deleted("b", "8"), bookmark_line("9", true)});
+
+    run();
+
+    EXPECT_THAT(changes(), ElementsAre("add a 7 by list", "synced"));
+}
+
+TEST_F(ReflectorTest, WatchesAgainFromTheLastVersionWhenTheServerEndsAWatch) {
+    transport.then_lines({added("a", "3"), bookmark_line("9", true), modified("a", "12")});
+    transport.then_lines({modified("a", "15")});
+    transport.then_last_lines({});
+
+    run();
+
+    EXPECT_THAT(target(1), HasSubstr("&resourceVersion=12"));
+    EXPECT_THAT(target(1), Not(HasSubstr("sendInitialEvents")));
+    EXPECT_THAT(target(2), HasSubstr("&resourceVersion=15"));
+    EXPECT_EQ(informer.reflector().counters().lists, 1U);
+}
+
+TEST_F(ReflectorTest, BookmarksOnlyMoveTheVersion) {
+    transport.then_lines({added("a", "3"), bookmark_line("9", true), bookmark_line("40")});
+    transport.then_last_lines({});
+
+    run();
+
+    EXPECT_THAT(changes(), ElementsAre("add a 3 by list", "synced"));
+    EXPECT_THAT(target(1), HasSubstr("&resourceVersion=40"));
+    EXPECT_EQ(informer.reflector().counters().bookmarks, 2U);
+    EXPECT_EQ(informer.reflector().counters().events, 1U);
+}
+
+TEST_F(ReflectorTest, AnExpiredVersionInAGoodStreamGivesTheDifferenceAlone) {
+    transport.then_lines({added("same", "1"), added("changed", "2"), added("gone", "3"),
+                          added("replaced", "4"), bookmark_line("9", true),
+                          watch_line("ERROR", status_json(410, "Expired"))});
+    transport.then_last_lines(
+        {added("same", "1"), added("changed", "20"), added("new", "21"),
+         watch_line("ADDED", thing_json("replaced", "22", "t", "another-uid")),
+         bookmark_line("30", true)});
+
+    run();
+
+    auto told = changes();
+    ASSERT_EQ(told.size(), 10U);
+    told.erase(told.begin(), told.begin() + 5);
+    EXPECT_THAT(told, UnorderedElementsAre("delete gone 3 by list", "delete replaced 4 by list",
+                                           "update changed 20 by list", "add new 21 by list",
+                                           "add replaced 22 by list"));
+    EXPECT_EQ(informer.reflector().counters().expired, 1U);
+    EXPECT_EQ(informer.reflector().counters().lists, 2U);
+    EXPECT_EQ(informer.size(), 4U);
+}
+
+TEST_F(ReflectorTest, AnExpiredVersionAsStatusIsTheSame) {
+    transport.then_lines({added("a", "3"), bookmark_line("9", true)});
+    transport.then_body(410, status_json(410, "Expired"));
+    transport.then_last_lines({bookmark_line("30", true)});
+
+    run();
+
+    EXPECT_THAT(changes(), ElementsAre("add a 3 by list", "synced", "delete a 3 by list"));
+    EXPECT_THAT(target(2), HasSubstr("sendInitialEvents=true"));
+}
+
+TEST_F(ReflectorTest, AListThatIsOlderThanWhatWasSeenIsAskedForOnceMore) {
+    transport.then_lines({added("a", "3"), bookmark_line("50", true),
+                          watch_line("ERROR", status_json(410, "Expired"))});
+    transport.then_lines({bookmark_line("20", true)});
+    transport.then_last_lines({added("a", "3"), bookmark_line("60", true)});
+
+    run();
+
+    // Versions were in doubt, so the object is told once more, but never as deleted.
+    EXPECT_THAT(changes(), ElementsAre("add a 3 by list", "synced", "update a 3 by list"));
+    EXPECT_EQ(informer.reflector().counters().restored, 0U);
+}
+
+TEST_F(ReflectorTest, AListThatStaysOlderIsTakenForARestoredBackup) {
+    transport.then_lines({added("a", "3"), added("b", "40"), bookmark_line("50", true),
+                          watch_line("ERROR", status_json(410, "Expired"))});
+    transport.then_lines({added("a", "3"), bookmark_line("20", true)});
+    transport.then_lines({added("a", "3"), bookmark_line("20", true), added("c", "21")});
+    transport.then_last_lines({});
+
+    run();
+
+    EXPECT_THAT(changes(), ElementsAre("add a 3 by list", "add b 40 by list", "synced",
+                                       "delete b 40 by list", "update a 3 by list", "add c 21"));
+    EXPECT_EQ(informer.reflector().counters().restored, 1U);
+    EXPECT_EQ(informer.reflector().counters().lists, 2U);
+    EXPECT_EQ(informer.reflector().counters().errors, 0U);
+    EXPECT_THAT(target(3), HasSubstr("&resourceVersion=21"));
+}
+
+TEST_F(ReflectorTest, ABookmarkThatGoesBackLeadsToAList) {
+    transport.then_lines({added("a", "3"), bookmark_line("50", true), bookmark_line("30")});
+    transport.then_last_lines({added("a", "3"), bookmark_line("55", true)});
+
+    run();
+
+    EXPECT_THAT(target(1), HasSubstr("sendInitialEvents=true"));
+    EXPECT_THAT(changes(), ElementsAre("add a 3 by list", "synced"));
+}
+
+TEST_F(ReflectorTest, AWatchThatGoesSilentIsBegunAnewWhereItWas) {
+    transport.then({.lines = {added("a", "3"), bookmark_line("9", true)}, .end = Errc::timed_out});
+    transport.then_last_lines({modified("a", "12")});
+
+    run();
+
+    EXPECT_THAT(target(1), HasSubstr("&resourceVersion=9"));
+    EXPECT_THAT(changes(), ElementsAre("add a 3 by list", "synced", "update a 12"));
+    EXPECT_EQ(informer.reflector().counters().errors, 1U);
+}
+
+TEST_F(ReflectorTest, AWatchThatEndsWithoutEvenABookmarkIsNotTrusted) {
+    transport.then_lines({added("a", "3"), bookmark_line("9", true)});
+    transport.then({.at_end = [this] { clock.advance(std::chrono::minutes{5}); }});
+    transport.then_last_lines({bookmark_line("4", true)});
+
+    run();
+
+    EXPECT_THAT(target(2), HasSubstr("sendInitialEvents=true"));
+}
+
+TEST_F(ReflectorTest, AVersionThatIsTooLargeForTheServerLeadsToAList) {
+    transport.then_lines({added("a", "3"), bookmark_line("9", true)});
+    transport.then_body(504, status_json(504, "Timeout", "ResourceVersionTooLarge"));
+    transport.then_last_lines({added("a", "3"), bookmark_line("10", true)});
+
+    run();
+
+    EXPECT_THAT(target(2), HasSubstr("sendInitialEvents=true"));
+    EXPECT_THAT(changes(), ElementsAre("add a 3 by list", "synced"));
+}
+
+TEST_F(ReflectorTest, DuplicateAndLateEventsAreLeftOut) {
+    transport.then_last_lines({added("a", "3"), bookmark_line("9", true), modified("a", "12"),
+                               modified("a", "12"), modified("a", "11"), deleted("a", "14"),
+                               deleted("a", "14"), modified("a", "13"), added("b", "10")});
+
+    run();
+
+    EXPECT_THAT(changes(),
+                ElementsAre("add a 3 by list", "synced", "update a 12", "delete a 12", "add b 10"));
+    EXPECT_EQ(informer.store_counters().stale, 4U);
+    EXPECT_EQ(informer.reflector().version(), "14");
+}
+
+TEST_F(ReflectorTest, VersionsThatAreNoNumbersAreToldApartOnly) {
+    transport.then_lines({added("a", "z"), bookmark_line("y", true), modified("a", "b"),
+                          modified("a", "b"), modified("a", "a")});
+    transport.then_last_lines({});
+
+    run();
+
+    EXPECT_THAT(changes(), ElementsAre("add a z by list", "synced", "update a b", "update a a"));
+    EXPECT_THAT(target(1), HasSubstr("&resourceVersion=a"));
+}
+
+TEST_F(ReflectorTest, TheSameNameWithANewUidIsAnotherObject) {
+    transport.then_last_lines({added("a", "3"), bookmark_line("9", true),
+                               watch_line("ADDED", thing_json("a", "12", "t", "second")),
+                               deleted("a", "11")});
+
+    run();
+
+    EXPECT_THAT(changes(), ElementsAre("add a 3 by list", "synced", "delete a 3", "add a 12"));
+    ASSERT_NE(informer.find("s", "a"), nullptr);
+    EXPECT_EQ(informer.find("s", "a")->meta.uid, "second");
+}
+
+TEST_F(ReflectorTest, AnObjectThatCannotBeReadKeepsItsFormerState) {
+    const std::string bad =
+        R"({"metadata":{"name":"a","namespace":"s","uid":"u-a","resourceVersion":"12"},"text":7})";
+    const std::string nameless = R"({"metadata":{"namespace":"s"},"text":"t"})";
+    transport.then_lines({added("a", "3"), bookmark_line("9", true), watch_line("MODIFIED", bad),
+                          watch_line("MODIFIED", nameless), added("b", "13"),
+                          watch_line("ERROR", status_json(410, "Expired"))});
+    transport.then_last_lines({watch_line("ADDED", bad), added("b", "13"),
+                               bookmark_line("20", true), modified("a", "21")});
+
+    run();
+
+    EXPECT_THAT(changes(), ElementsAre("add a 3 by list", "synced", "add b 13", "update a 21"));
+    EXPECT_EQ(informer.store_counters().undecodable, 3U);
+}
+
+TEST_F(ReflectorTest, ALineThatIsNoEventLeadsToAList) {
+    transport.then_lines({added("a", "3"), bookmark_line("9", true), R"({"type":"ADDED","obj)"});
+    transport.then_last_lines({bookmark_line("20", true)});
+
+    run();
+
+    EXPECT_THAT(changes(), ElementsAre("add a 3 by list", "synced", "delete a 3 by list"));
+}
+
+}  // namespace
+}  // namespace scout::test
