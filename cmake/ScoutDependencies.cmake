@@ -3,7 +3,7 @@
 
 find_package(Threads REQUIRED)
 find_package(OpenSSL REQUIRED)
-find_package(Boost 1.81 REQUIRED COMPONENTS json url)
+find_package(Boost 1.81 REQUIRED COMPONENTS json)
 find_package(spdlog REQUIRED)
 find_package(tl-expected REQUIRED)
 find_package(Protobuf REQUIRED)

@@ -1,23 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kube/access.h"
 
-#include <algorithm>
-#include <charconv>
+#include <utility>
 
 #include <boost/asio/ip/address.hpp>
-#include <boost/url/parse.hpp>
-#include <boost/url/url_view.hpp>
 
 #include "base/base64.h"
 #include "base/files.h"
 #include "base/logging.h"
+#include "kube/query.h"
+#include "kube/url.h"
 
 namespace scout::kube {
 namespace {
 
-namespace urls = boost::urls;
-
-constexpr std::size_t longest_url = 2048;
 constexpr std::size_t longest_token = std::size_t{64} << 10U;
 constexpr std::size_t longest_space = 253;
 
@@ -25,43 +21,6 @@ bool is_loopback(const std::string& host) {
     boost::system::error_code error;
     const auto address = boost::asio::ip::make_address(host, error);
     return host == "localhost" || (!error && address.is_loopback());
-}
-
-bool is_host(std::string_view text) {
-    return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               c == '.' || c == '-' || c == '_' || c == ':';
-    });
-}
-
-/// The parts that both kinds of URL share.
-Result<urls::url_view> parse(std::string_view text, std::string_view expected) {
-    const auto wrong = [text, expected](std::string_view found) {
-        return fail(Errc::invalid, "expected " + std::string{expected} + ", found " +
-                                       log_value(text.substr(0, longest_url)) +
-                                       (found.empty() ? "" : " " + std::string{found}));
-    };
-    if (text.size() > longest_url) {
-        return wrong("and more");
-    }
-    const auto url = urls::parse_uri({text.data(), text.size()});
-    if (!url || !url->has_authority()) {
-        return wrong("");
-    }
-    if (!is_host(std::string{url->host_address()})) {
-        return wrong("without a host");
-    }
-    if (url->has_port() && url->port_number() == 0) {
-        return wrong("with a wrong port");
-    }
-    if (url->has_query() || url->has_fragment()) {
-        return wrong("with a query or fragment");
-    }
-    return *url;
-}
-
-std::uint16_t port_of(const urls::url_view& url, std::uint16_t otherwise) {
-    return url.has_port() ? url.port_number() : otherwise;
 }
 
 }  // namespace
@@ -72,21 +31,18 @@ std::string ServerAddress::authority() const {
 }
 
 Result<ServerAddress> parse_server_url(std::string_view text, bool allow_insecure) {
-    constexpr std::string_view expected = "a URL such as https://host:6443";
-    const auto url = parse(text, expected);
-    if (!url) {
-        return fail(url.error());
+    auto url = parse_url(text);
+    if (!url || (url->scheme != "https" && url->scheme != "http") || url->user_info) {
+        return fail(Errc::invalid,
+                    "expected a URL such as https://host:6443, without user, query and fragment, "
+                    "found " +
+                        log_value(text));
     }
-    const auto scheme = url->scheme();
-    if ((scheme != "https" && scheme != "http") || url->has_userinfo()) {
-        return fail(Errc::invalid, "expected " + std::string{expected} +
-                                       " without user or password, found scheme '" +
-                                       std::string{scheme} + "'");
-    }
-    ServerAddress server{.url = std::string{text}, .tls = scheme == "https"};
-    server.host = url->host_address();
-    server.port = port_of(*url, server.tls ? 443 : 80);
-    server.prefix = std::string{url->encoded_path()};
+    ServerAddress server{.url = std::string{text},
+                         .tls = url->scheme == "https",
+                         .host = std::move(url->host),
+                         .prefix = std::move(url->path)};
+    server.port = url->port != 0 ? url->port : server.tls ? 443 : 80;
     while (server.prefix.ends_with('/')) {
         server.prefix.pop_back();
     }
@@ -99,23 +55,19 @@ Result<ServerAddress> parse_server_url(std::string_view text, bool allow_insecur
 }
 
 Result<ProxyAddress> parse_proxy_url(std::string_view text) {
-    constexpr std::string_view expected = "a proxy URL such as http://host:3128";
-    // The text may hold a password: it is not repeated.
-    const auto url = parse(text, expected);
-    if (!url) {
-        return fail(Errc::invalid, "expected " + std::string{expected} + ", found something else");
+    auto url = parse_url(text);
+    // The text may hold a password: no more than its scheme is repeated.
+    if (!url || url->scheme != "http" || (!url->path.empty() && url->path != "/")) {
+        return fail(Errc::invalid, "expected a proxy URL such as http://host:3128, found " +
+                                       (url ? "scheme " + log_value(url->scheme) : "other text") +
+                                       "; proxies over TLS or SOCKS are not used");
     }
-    if (url->scheme() != "http" || (url->encoded_path() != "" && url->encoded_path() != "/")) {
-        return fail(Errc::invalid, "expected " + std::string{expected} + ", found scheme '" +
-                                       std::string{url->scheme()} +
-                                       "': proxies over TLS or SOCKS are not used");
+    ProxyAddress proxy{.url = std::string{text}, .host = std::move(url->host), .port = 80};
+    if (url->port != 0) {
+        proxy.port = url->port;
     }
-    ProxyAddress proxy{.url = std::string{text},
-                       .host = std::string{url->host_address()},
-                       .port = port_of(*url, 80)};
-    if (url->has_userinfo()) {
-        proxy.authorization =
-            "Basic " + base64_encode(std::string{url->user()} + ":" + std::string{url->password()});
+    if (url->user_info) {
+        proxy.authorization = "Basic " + base64_encode(percent_decode(*url->user_info));
     }
     return proxy;
 }

@@ -246,7 +246,7 @@ bool Connection::is_quiet() {
     char byte = 0;
     const auto got =
         ::recv(tcp_.socket().native_handle(), &byte, sizeof byte, MSG_PEEK | MSG_DONTWAIT);
-    return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+    return got < 0 && errno == EAGAIN;
 }
 
 Error Connection::broken(std::string_view step, const error_code& error, milliseconds limit) const {

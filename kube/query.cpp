@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kube/query.h"
 
+#include <charconv>
+
 namespace scout::kube {
 namespace {
 
@@ -23,6 +25,23 @@ std::string percent_encode(std::string_view text) {
             out += '%';
             out += digits[byte >> 4U];
             out += digits[byte & 0xfU];
+        }
+    }
+    return out;
+}
+
+std::string percent_decode(std::string_view text) {
+    std::string out;
+    out.reserve(text.size());
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        unsigned char byte = 0;
+        const auto* const digits = text.data() + i + 1;
+        if (text[i] == '%' && i + 2 < text.size() &&
+            std::from_chars(digits, digits + 2, byte, 16).ptr == digits + 2) {
+            out += static_cast<char>(byte);
+            i += 2;
+        } else {
+            out += text[i];
         }
     }
     return out;

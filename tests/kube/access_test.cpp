@@ -27,13 +27,19 @@ TEST(AccessTest, RefusesServerUrlsThatCannotBeMeant) {
     for (const std::string text :
          {"", "api.example:6443", "https://", "ftp://a", "https://a:0", "https://a:70000",
           "https://u:p@a", "https://a/?x=y", "https://a/#x", "https://a b", "https://a%0ab",
-          "https://a:x", "/path"}) {
+          "https://a:x", "https://a:", "https://[::1", "https://[::1%eth0]", "https://[a]",
+          "https://::1", "https://a@b@c", "/path"}) {
         const auto server = parse_server_url(text, true);
         ASSERT_FALSE(server) << text;
         EXPECT_EQ(server.error().code, Errc::invalid);
         EXPECT_THAT(server.error().message, HasSubstr("https://host:6443"));
     }
     EXPECT_FALSE(parse_server_url("https://" + std::string(3000, 'a'), false));
+}
+
+TEST(AccessTest, ANameThatBeginsWithAnAddressIsAName) {
+    EXPECT_EQ(parse_server_url("https://10.0.0.1.nip.io:6443/p", false).value().host,
+              "10.0.0.1.nip.io");
 }
 
 TEST(AccessTest, SendsNothingInTheClearBeyondThisMachine) {

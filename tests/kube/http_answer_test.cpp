@@ -25,7 +25,7 @@ Status feed(HttpAnswer& answer, std::string_view bytes, std::size_t portion) {
 TEST(HttpAnswerTest, ReadsTheSameFromBytesInPortionsOfAnySize) {
     const std::string_view bytes =
         "HTTP/1.1 200 OK\r\nContent-Type: a/b\r\nTransfer-Encoding: chunked\r\n\r\n"
-        "5;ext=1\r\nhello\r\n10\r\n, wonderful world\r\n0\r\nTrailer: x\r\n\r\n";
+        "5;ext=1\r\nhello\r\n11\r\n, wonderful world\r\n0\r\nTrailer: x\r\n\r\n";
     for (const std::size_t portion : {1U, 2U, 3U, 7U, 64U, 1000U}) {
         HttpAnswer answer({});
 
