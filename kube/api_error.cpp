@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kube/api_error.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include <boost/json/parse.hpp>
@@ -18,6 +20,7 @@ constexpr std::size_t longest_status = std::size_t{1} << 20U;
 constexpr std::size_t longest_text = 2048;
 constexpr std::size_t longest_quote = 200;
 constexpr std::size_t most_conflicts = 64;
+constexpr std::int64_t longest_wait_s = 86'400;
 
 Errc code_for(unsigned status) {
     switch (status) {
@@ -61,7 +64,7 @@ void read_details(const json::object& details, ApiError& failure) {
     const auto* seconds = details.if_contains("retryAfterSeconds");
     if (seconds != nullptr && seconds->is_int64() && seconds->get_int64() > 0 &&
         !failure.retry_after) {
-        failure.retry_after = std::chrono::seconds{seconds->get_int64()};
+        failure.retry_after = std::chrono::seconds{std::min(seconds->get_int64(), longest_wait_s)};
     }
     const auto* causes = array_at(&details, "causes");
     for (std::size_t i = 0; causes != nullptr && i < causes->size(); ++i) {

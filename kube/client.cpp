@@ -235,6 +235,10 @@ Task<ApiResult<std::string>> Client::make(Call call) {
     const auto deadline = clock_.steady() + call.options.limit;
     Backoff backoff(seeds_(), config_.backoff);
     for (unsigned made = 1;; ++made) {
+        auto turn = co_await pass_rate_limit(call.options.urgency, deadline);
+        if (!turn) {
+            co_return tl::unexpected(api_error(call.name, std::move(turn.error())));
+        }
         auto answer = co_await attempt(call, deadline);
         if (answer) {
             co_return answer;
@@ -257,10 +261,6 @@ Task<ApiResult<std::string>> Client::make(Call call) {
 }
 
 Task<ApiResult<std::string>> Client::attempt(Call call, SteadyTime deadline) {
-    auto turn = co_await pass_rate_limit(call.options.urgency, deadline);
-    if (!turn) {
-        co_return tl::unexpected(api_error(call.name, std::move(turn.error())));
-    }
     const auto left = std::chrono::floor<milliseconds>(deadline - clock_.steady());
     auto response =
         co_await transport_.send(std::move(call.request), std::min(config_.attempt_limit, left));

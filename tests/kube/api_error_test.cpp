@@ -78,6 +78,10 @@ TEST(ApiErrorTest, FindsTheTimeToWaitInHeaderOrBody) {
     EXPECT_EQ(failure(429, body).retry_after, 5s);
     EXPECT_EQ(api_error(patch_node, {.status = 429, .retry_after = 2s}, body).retry_after, 2s);
     EXPECT_EQ(failure(429, "{}").retry_after, std::nullopt);
+    EXPECT_EQ(
+        failure(429, R"({"kind":"Status","details":{"retryAfterSeconds":9223372036854775807}})")
+            .retry_after,
+        24h);
 }
 
 TEST(ApiErrorTest, QuotesABodyThatIsNoStatusInPart) {
