@@ -157,9 +157,10 @@ private:
     bool doubted_ = false;  ///< the last list was older than what was seen: one more decides
     bool at_once_ = true;   ///< the next list need not wait
     bool streaming_ = true;
-    bool pages_next_ = false;      ///< a streaming list broke: the next one is read in pages
-    unsigned broken_streams_ = 0;  ///< since the last that came to its end
-    unsigned absences_ = 0;        ///< in a row
+    std::size_t first_page_ = 100;  ///< objects; fewer after a page over the transport's limit
+    bool pages_next_ = false;       ///< a streaming list broke: the next one is read in pages
+    unsigned broken_streams_ = 0;   ///< since the last that came to its end
+    unsigned absences_ = 0;         ///< in a row
     bool synced_ = false;
 
     ReflectorState state_ = ReflectorState::starting;

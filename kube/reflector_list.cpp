@@ -16,7 +16,6 @@
 namespace scout::kube {
 namespace {
 
-constexpr std::size_t first_page = 100;
 constexpr std::size_t smallest_page = 20;
 constexpr std::size_t largest_page = 5000;
 // Each try has pages four times as large, so that it needs less time: versions expire within
@@ -29,7 +28,7 @@ constexpr std::size_t page_growth = 4;
 /// One list under way.
 struct Reflector::Pages {
     std::size_t bytes = 0;
-    std::size_t limit = first_page;
+    std::size_t limit = 0;  ///< objects of the next page
     std::string version;
     std::string token;  ///< of the next page
 };
@@ -50,11 +49,14 @@ Task<Reflector::Outcome> Reflector::list_pages() {
 }
 
 Task<Reflector::Outcome> Reflector::list_once(std::size_t page_bytes) {
-    Pages pages{.bytes = page_bytes};
+    Pages pages{.bytes = page_bytes, .limit = first_page_};
     sink_.list_began(doubted_);
     do {
         auto request = page_request(pages);
         auto answer = co_await transport_.send(std::move(request), settings_.answer_limit);
+        if (!answer && answer.error().code == Errc::invalid) {
+            first_page_ = std::max<std::size_t>(1, first_page_ / 2);
+        }
         auto outcome = answer ? take_page(pages, std::move(*answer))
                               : broken("list", std::move(answer.error()));
         if (outcome.end != End::good) {
@@ -106,7 +108,8 @@ Reflector::Outcome Reflector::take_page(Pages& pages, HttpResponse answer) {
     }
     if (!list->items.empty()) {
         const auto object_bytes = std::max<std::size_t>(1, answer.body.size() / list->items.size());
-        pages.limit = std::clamp(pages.bytes / object_bytes, smallest_page, largest_page);
+        pages.limit = std::clamp(pages.bytes / object_bytes, std::min(smallest_page, first_page_),
+                                 largest_page);
     }
     pages.token = std::move(list->continue_token);
     return {};

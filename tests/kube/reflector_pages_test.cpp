@@ -98,6 +98,18 @@ TEST_F(ReflectorPagesTest, AnItemThatIsNoObjectCostsNoneOfTheOthers) {
     EXPECT_EQ(informer.store_counters().undecodable, 1U);
 }
 
+TEST_F(ReflectorPagesTest, AsksForLessWhereAPageIsMoreThanTheTransportTakes) {
+    transport.then({.error = Errc::invalid});
+    transport.then({.error = Errc::invalid});
+    transport.then_body(200, list_json("9", {thing_json("a", "3")}));
+
+    run();
+
+    EXPECT_THAT(target(1), HasSubstr("?limit=50"));
+    EXPECT_THAT(target(2), HasSubstr("?limit=25"));
+    EXPECT_THAT(changes(), ElementsAre("add a 3 by list", "synced"));
+}
+
 TEST_F(ReflectorPagesTest, ABodyThatIsNoListChangesNothing) {
     transport.then_body(200, list_json("9", {thing_json("a", "3")}));
     transport.then_lines({watch_line("ERROR", status_json(410, "Expired"))});
