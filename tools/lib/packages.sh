@@ -7,7 +7,7 @@ readonly build_packages=(
     libboost1.81-dev libboost-json1.81-dev
     libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc
     libspdlog-dev libfmt-dev libexpected-dev libyaml-cpp-dev libpugixml-dev libsimdjson-dev libxxhash-dev libcli11-dev
-    prometheus-cpp-dev libsystemd-dev libvirt-dev libssl-dev
+    prometheus-cpp-dev libsystemd-dev libvirt-dev libssl-dev zlib1g-dev
 )
 
 # The embedded driver of libvirt and the QEMU that it asks.

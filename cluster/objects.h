@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "kube/objects/kubevirt.h"
+#include "kube/objects/launcher_pod.h"
+#include "kube/objects/migration.h"
+#include "kube/objects/node.h"
+#include "kube/objects/vmi.h"
+
+namespace scout::cluster {
+
+/// What is known of one cluster, wherever it came from: the informers of an aggregator, or a dump.
+/// In the order of namespaces and names. What a source does not tell is absent, never assumed.
+struct Objects {
+    std::vector<kube::Node> nodes;
+    std::vector<kube::KubeVirt> kubevirts;
+    std::vector<kube::Vmi> vmis;
+    std::vector<kube::Migration> migrations;
+    std::vector<kube::LauncherPod> launchers;
+};
+
+}  // namespace scout::cluster

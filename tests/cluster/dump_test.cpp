@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/dump.h"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <zlib.h>
+
+#include "tests/support/temporary_folder.h"
+#include "tests/support/test_data.h"
+
+namespace scout::cluster {
+namespace {
+
+class DumpTest : public ::testing::Test {
+protected:
+    std::filesystem::path write_gzip(const std::string& name, const std::string& text) {
+        const auto path = folder.path() / name;
+        const auto file = ::gzopen(path.c_str(), "wb");
+        EXPECT_EQ(::gzwrite(file, text.data(), static_cast<unsigned>(text.size())),
+                  static_cast<int>(text.size()));
+        EXPECT_EQ(::gzclose(file), Z_OK);
+        return path;
+    }
+    Dump read() { return read_dump({folder.path()}).value(); }
+    static std::vector<std::string> names(const Objects& objects) {
+        std::vector<std::string> out;
+        for (const auto& node : objects.nodes) {
+            out.push_back(node.meta.name);
+        }
+        return out;
+    }
+
+    test::TemporaryFolder folder;
+};
+
+std::string node(const std::string& name, const std::string& version = "1",
+                 const std::string& label = "a") {
+    return R"({"apiVersion":"v1","kind":"Node","metadata":{"name":")" + name +
+           R"(","resourceVersion":")" + version + R"(","labels":{"l":")" + label + R"("}}})";
+}
+
+TEST_F(DumpTest, EveryFormIsRead) {
+    folder.write("a.json", node("json"));
+    folder.write("b.yaml",
+                 "kind: Node\napiVersion: v1\nmetadata: {name: yaml}\n---\n"
+                 "kind: Node\napiVersion: v1\nmetadata: {name: second}\n");
+    folder.write("c.yml",
+                 "kind: List\napiVersion: v1\nitems:\n- kind: Node\n  apiVersion: v1\n"
+                 "  metadata: {name: listed}\n");
+    folder.write("d.json", R"({"kind":"NodeList","apiVersion":"v1","metadata":{},"items":[)"
+                           R"({"metadata":{"name":"typed"}}]})");
+    write_gzip("e.json.gz", node("packed"));
+    std::filesystem::create_directories(folder.path() / "deep" / "er");
+    folder.write("deep/er/f.yaml", "kind: Node\napiVersion: v1\nmetadata: {name: deep}\n");
+    folder.write("notes.txt", node("not-read"));
+
+    const auto dump = read();
+
+    EXPECT_EQ(names(dump.objects), (std::vector<std::string>{"deep", "json", "listed", "packed",
+                                                             "second", "typed", "yaml"}));
+    EXPECT_TRUE(dump.left_out.empty());
+    EXPECT_EQ(dump.files, 6U);
+}
+
+TEST_F(DumpTest, FileThatIsNamedMayBeCalledAnything) {
+    const auto path = folder.write("nodes", node("n1"));
+
+    EXPECT_EQ(names(read_dump({path}).value().objects), std::vector<std::string>{"n1"});
+}
+
+TEST_F(DumpTest, OnlyWhatIsAskedAboutIsKept) {
+    folder.write("a.json", R"({"kind":"List","apiVersion":"v1","items":[
+        {"kind":"Secret","apiVersion":"v1","metadata":{"name":"s"}},
+        {"kind":"Pod","apiVersion":"v1","metadata":{"name":"web","namespace":"x"}},
+        {"kind":"Pod","apiVersion":"v1","metadata":{"name":"virt-launcher-a","namespace":"x",
+            "labels":{"kubevirt.io/created-by":"u1"}},"spec":{"nodeName":"n1"}},
+        {"kind":"VirtualMachineInstance","apiVersion":"kubevirt.io/v1",
+            "metadata":{"name":"a","namespace":"x","uid":"u1"}},
+        {"kind":"VirtualMachineInstance","apiVersion":"other.io/v1","metadata":{"name":"b"}},
+        {"kind":"VirtualMachineInstanceMigration","apiVersion":"kubevirt.io/v1",
+            "metadata":{"name":"m","namespace":"x"}},
+        {"kind":"KubeVirt","apiVersion":"kubevirt.io/v1",
+            "metadata":{"name":"kubevirt","namespace":"kubevirt"}}]})");
+
+    const auto dump = read();
+
+    EXPECT_TRUE(dump.left_out.empty());
+    ASSERT_EQ(dump.objects.launchers.size(), 1U);
+    EXPECT_EQ(dump.objects.launchers[0].node, "n1");
+    ASSERT_EQ(dump.objects.vmis.size(), 1U);
+    EXPECT_EQ(dump.objects.vmis[0].meta.uid, "u1");
+    EXPECT_EQ(dump.objects.migrations.size(), 1U);
+    EXPECT_EQ(dump.objects.kubevirts.size(), 1U);
+    EXPECT_EQ(dump.other_kinds, 3U);
+}
+
+TEST_F(DumpTest, NewestVersionOfAnObjectHolds) {
+    folder.write("a.json", node("n1", "9", "old"));
+    folder.write("b.json", node("n1", "10", "new"));
+    folder.write("c.json", node("n1", "8", "older"));
+
+    const auto dump = read();
+
+    ASSERT_EQ(dump.objects.nodes.size(), 1U);
+    EXPECT_EQ(dump.objects.nodes[0].labels.find("l"), "new");
+}
+
+TEST_F(DumpTest, WhatCannotBeUsedIsListedAndTheRestGoesOn) {
+    folder.write("a.json", R"({"kind":"List","apiVersion":"v1","items":[)" + node("good") +
+                               R"(,{"kind":"Node","apiVersion":"v1","metadata":{"name":7}},)"
+                               R"({"kind":"Node","apiVersion":"v1"}]})");
+    folder.write("b.json", "{\"kind\":");
+    folder.write("c.yaml", "a: [1\n");
+    folder.write("d.yaml", "just: data\n");
+    auto packed = write_gzip("e.json.gz", node("cut") + std::string(100'000, ' '));
+    std::filesystem::resize_file(packed, std::filesystem::file_size(packed) - 9);
+    folder.write("f.json", node("last"));
+
+    const auto dump = read();
+
+    EXPECT_EQ(names(dump.objects), (std::vector<std::string>{"good", "last"}));
+    std::vector<std::string> places;
+    for (const auto& left : dump.left_out) {
+        EXPECT_FALSE(left.reason.empty());
+        places.push_back(left.place.substr(folder.path().string().size() + 1));
+    }
+    EXPECT_EQ(places, (std::vector<std::string>{"a.json: item 2", "a.json: item 3", "b.json",
+                                                "c.yaml", "d.yaml", "e.json.gz"}));
+}
+
+TEST_F(DumpTest, LimitsHold) {
+    folder.write("a.json", node("n1"));
+    folder.write("b.json", node("n2"));
+    folder.write("c.json", "{}");
+    folder.write("d.json", "{}");
+
+    const auto small = read_dump({folder.path()}, {}, {.file_bytes = 4, .left_out = 1}).value();
+    const auto few = read_dump({folder.path()}, {}, {.files = 3});
+
+    ASSERT_EQ(small.left_out.size(), 2U);
+    EXPECT_NE(small.left_out[0].reason.find("at most 4 bytes"), std::string::npos);
+    EXPECT_EQ(small.left_out[1].place, "and 3 more");
+    ASSERT_FALSE(few);
+    EXPECT_EQ(few.error().code, Errc::invalid);
+}
+
+TEST_F(DumpTest, PathsThatAreNoneAreToldByName) {
+    const auto fifo = folder.path() / "fifo.json";
+    ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+
+    const auto missing = read_dump({folder.path() / "missing"});
+
+    ASSERT_FALSE(missing);
+    EXPECT_EQ(missing.error().code, Errc::not_found);
+    EXPECT_NE(missing.error().message.find("missing"), std::string::npos);
+    EXPECT_EQ(read().files, 0U);
+    EXPECT_EQ(read_dump({fifo}).value().left_out.size(), 1U);
+}
+
+TEST_F(DumpTest, ProgressTellsEachFile) {
+    folder.write("a.json", node("n1"));
+    folder.write("b.json", node("n2"));
+    std::vector<std::pair<std::size_t, std::size_t>> told;
+
+    ASSERT_TRUE(read_dump({folder.path()}, [&](std::size_t file, std::size_t files) {
+        told.push_back({file, files});
+    }));
+
+    EXPECT_EQ(told, (std::vector<std::pair<std::size_t, std::size_t>>{{1, 2}, {2, 2}}));
+}
+
+TEST(RealDumpTest, RunningKubeVirtIsReadWhole) {
+    SCOUT_TEST_DATA_OR_SKIP(data);
+
+    const auto dump =
+        read_dump({data / "kubevirt" / "live", data / "kubernetes" / "nodes"}).value();
+
+    EXPECT_TRUE(dump.left_out.empty());
+    EXPECT_EQ(dump.objects.nodes.size(), 4U + 4U) << "two of the files tell of one node";
+    EXPECT_EQ(dump.objects.kubevirts.size(), 1U);
+    EXPECT_GE(dump.objects.vmis.size(), 5U);
+    EXPECT_GE(dump.objects.launchers.size(), 5U);
+    EXPECT_GE(dump.objects.migrations.size(), 3U);
+}
+
+}  // namespace
+}  // namespace scout::cluster
