@@ -11,7 +11,7 @@ namespace scout::kube {
 class JsonObject;
 
 /// What names an object, as it stands in the document and valid as long as that.
-struct Identity {
+struct ObjectIdentity {
     std::string_view space;
     std::string_view name;
     std::string_view uid;
@@ -35,13 +35,13 @@ public:
     /// may be another one than before, so that equal versions do not mean equal objects.
     virtual void list_began(bool doubted) = 0;
     /// An object of the list; a streaming list may also change and delete what it told before.
-    virtual void listed(ChangeKind kind, const Identity& identity, JsonObject& object) = 0;
+    virtual void listed(ChangeKind kind, const ObjectIdentity& identity, JsonObject& object) = 0;
     /// What was not listed is gone.
     virtual void list_ended() = 0;
     /// The list broke off: as if it had not begun.
     virtual void list_dropped() = 0;
 
-    virtual void changed(ChangeKind kind, const Identity& identity, JsonObject& object) = 0;
+    virtual void changed(ChangeKind kind, const ObjectIdentity& identity, JsonObject& object) = 0;
     /// Something that came in the place of an object and cannot even be told which it is.
     virtual void unreadable(const Error& error) = 0;
 };

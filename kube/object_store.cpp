@@ -52,7 +52,7 @@ void ObjectStore::list_dropped() {
     unreadable_in_list_ = 0;
 }
 
-void ObjectStore::listed(ChangeKind kind, const Identity& identity, JsonObject& object) {
+void ObjectStore::listed(ChangeKind kind, const ObjectIdentity& identity, JsonObject& object) {
     const auto known = by_uid_.find(identity.uid);
     if (kind == ChangeKind::deleted) {
         unstage(identity.uid);
@@ -72,7 +72,7 @@ void ObjectStore::listed(ChangeKind kind, const Identity& identity, JsonObject& 
     stage(identity, object);
 }
 
-void ObjectStore::stage(const Identity& identity, JsonObject& object) {
+void ObjectStore::stage(const ObjectIdentity& identity, JsonObject& object) {
     const auto staged = staged_by_uid_.find(identity.uid);
     if (staged != staged_by_uid_.end() &&
         !is_newer(identity.version, staged_[staged->second].meta->version)) {
@@ -136,7 +136,7 @@ void ObjectStore::sweep() {
     }
 }
 
-void ObjectStore::changed(ChangeKind kind, const Identity& identity, JsonObject& object) {
+void ObjectStore::changed(ChangeKind kind, const ObjectIdentity& identity, JsonObject& object) {
     if (kind == ChangeKind::deleted) {
         const auto known = by_uid_.find(identity.uid);
         if (known != by_uid_.end()) {
@@ -161,7 +161,7 @@ void ObjectStore::unreadable(const Error& error) {
     warn("?", error);
 }
 
-bool ObjectStore::is_stale(const Identity& identity) const {
+bool ObjectStore::is_stale(const ObjectIdentity& identity) const {
     const auto known = by_uid_.find(identity.uid);
     if (known != by_uid_.end()) {
         return !is_newer(identity.version, known->second.stored.meta->version);
@@ -219,7 +219,8 @@ void ObjectStore::bury(std::string_view uid) {
     }
 }
 
-std::optional<StoredObject> ObjectStore::decode(const Identity& identity, JsonObject& object) {
+std::optional<StoredObject> ObjectStore::decode(const ObjectIdentity& identity,
+                                                JsonObject& object) {
     auto now = decoder_(object);
     if (!now) {
         warn(full_name(identity.space, identity.name), now.error());

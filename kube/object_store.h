@@ -62,10 +62,10 @@ public:
     void on_synced(std::function<void()> handler);
 
     void list_began(bool doubted) override;
-    void listed(ChangeKind kind, const Identity& identity, JsonObject& object) override;
+    void listed(ChangeKind kind, const ObjectIdentity& identity, JsonObject& object) override;
     void list_ended() override;
     void list_dropped() override;
-    void changed(ChangeKind kind, const Identity& identity, JsonObject& object) override;
+    void changed(ChangeKind kind, const ObjectIdentity& identity, JsonObject& object) override;
     void unreadable(const Error& error) override;
 
     [[nodiscard]] const StoredObject* find_uid(std::string_view uid) const;
@@ -88,15 +88,16 @@ private:
         std::size_t operator()(const Name& name) const noexcept;
     };
 
-    [[nodiscard]] std::optional<StoredObject> decode(const Identity& identity, JsonObject& object);
-    void stage(const Identity& identity, JsonObject& object);
+    [[nodiscard]] std::optional<StoredObject> decode(const ObjectIdentity& identity,
+                                                     JsonObject& object);
+    void stage(const ObjectIdentity& identity, JsonObject& object);
     void unstage(std::string_view uid);
     void sweep();
     void put(StoredObject now, FoundBy found_by);
     void replace(ByUid::iterator slot, StoredObject now);
     void drop(ByUid::iterator slot, FoundBy found_by);
     void bury(std::string_view uid);
-    [[nodiscard]] bool is_stale(const Identity& identity) const;
+    [[nodiscard]] bool is_stale(const ObjectIdentity& identity) const;
     void tell(const StoreChange& change) const;
     void warn(std::string_view name, const Error& error);
 

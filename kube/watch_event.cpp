@@ -66,8 +66,8 @@ Result<WatchEvent> parse_watch_line(JsonReader& reader, PaddedText line) {
     return WatchEvent{*kind, *object};
 }
 
-Result<Identity> read_identity(JsonObject& object) {
-    Identity identity;
+Result<ObjectIdentity> read_identity(JsonObject& object) {
+    ObjectIdentity identity;
     PlainText space{identity.space};
     PlainText name{identity.name};
     PlainText uid{identity.uid};

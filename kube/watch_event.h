@@ -26,7 +26,7 @@ struct WatchEvent {
 [[nodiscard]] Result<WatchEvent> parse_watch_line(JsonReader& reader, PaddedText line);
 
 /// Leaves the object at its first member. Errors: invalid (no name, uid or version).
-[[nodiscard]] Result<Identity> read_identity(JsonObject& object);
+[[nodiscard]] Result<ObjectIdentity> read_identity(JsonObject& object);
 
 struct Bookmark {
     std::string version;
