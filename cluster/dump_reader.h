@@ -41,6 +41,7 @@ private:
     void read_object(const std::string& place, kube::PaddedText text, std::string_view kind);
     void read_list(const std::string& place, kube::PaddedText text, std::string_view kind);
     [[nodiscard]] Status decode(std::string_view group, std::string_view kind);
+    [[nodiscard]] Status decode_node();
     template <class Object>
     [[nodiscard]] Status put(Known<Object>& known, Result<Object> object);
     void leave_out(const std::string& place, std::string reason);

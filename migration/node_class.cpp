@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "migration/label_profile.h"
+
 namespace scout::migration {
 namespace {
 
@@ -105,32 +107,6 @@ void fill_truth(NodeClass& out, SetBlock::Members& members, const Profile& profi
     names.put(members, NameSet::supported, feature_kind, supported.features);
 }
 
-/// From node labels alone (design §5): the guest has what is required and what of its model the
-/// source's own feature labels confirm; the target supports its feature labels.
-void fill_truth_from_labels(NodeClass& out, SetBlock::Members& members, const StockNode& node,
-                            const CpuMap* map, Names& names) {
-    out.comparable = node.host_models.size() == 1;
-    out.vendor_stated = node.vendors.size() == 1;
-    fill_identity(out, node.arch,
-                  out.vendor_stated ? node.vendors.front() : std::string{default_vendor(node.arch)},
-                  names);
-    out.by_generation = node.arch == s390x;
-    if (out.by_generation && out.comparable) {
-        out.truth_model = names.one(model_kind, node.host_models.front());
-        names.put(members, NameSet::usable, model_kind, node.usable_models);
-    }
-    out.supported_known = true;
-    out.reports_vmx = lists_vmx_details(node.required);
-    out.offers_vmx = lists_vmx_details(node.features);
-    names.put(members, NameSet::supported, feature_kind, node.features);
-    const MapModel* model =
-        map != nullptr && out.comparable ? map->find(node.host_models.front()) : nullptr;
-    out.guest_known = model != nullptr;
-    if (model != nullptr) {
-        names.put_guest(members, unite(node.required, intersect(model->features, node.features)));
-    }
-}
-
 Verdict generation_verdict(const NodeClass& source, const NodeClass& target) noexcept {
     if (!source.by_generation && !target.by_generation) {
         return Verdict::can;
@@ -226,7 +202,7 @@ NodeClass make_class(const StockNode& node, const Profile* profile, const std::s
     if (profile != nullptr) {
         fill_truth(out, members, *profile, map, names);
     } else {
-        fill_truth_from_labels(out, members, node, map, names);
+        fill_truth(out, members, label_profile(node, map), map, names);
     }
     out.sets = SetBlock(members);
     return out;

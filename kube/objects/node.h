@@ -15,6 +15,7 @@ struct Taint {
     SharedText key;
     SharedText value;
     SharedText effect;  ///< NoSchedule, PreferNoSchedule, NoExecute
+    std::optional<WallTime> added;
 
     bool operator==(const Taint&) const = default;
 };

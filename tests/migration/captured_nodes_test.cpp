@@ -12,6 +12,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include "migration/cpu_truth.h"
+#include "migration/label_profile.h"
 #include "migration/labels.h"
 #include "migration/stock_gate.h"
 #include "tests/support/test_data.h"
@@ -52,33 +53,11 @@ bool is_of_others(std::string_view key) {
            key.starts_with(label::tsc_scheduling);
 }
 
-/// The documents that would make these labels.
-Profile profile_of(const StockNode& node) {
-    Profile profile;
-    profile.arch = "x86_64";
-    profile.virt_type = "kvm";
-    profile.vendor = node.vendors.at(0);
-    profile.host_model = HostModel{.name = node.host_models.at(0),
-                                   .require = node.required,
-                                   .disable = {},
-                                   .maxphysaddr = std::nullopt};
-    for (const auto& name : unite(node.known_models, node.usable_models)) {
-        const auto usable = contains(node.usable_models, name) ? Usable::yes : Usable::no;
-        profile.models.push_back({.name = name, .usable = usable, .vendor = "", .blockers = {}});
-    }
-    profile.supported_listed = true;
-    profile.supported = node.features;
-    profile.machines = node.machine_types;
-    return profile;
-}
-
 /// What the labeller would write for a node's own documents, and the keys that those do not tell.
 struct Produced {
     explicit Produced(const StockNode& node) {
-        const auto profile = profile_of(node);
-        HostFacts facts;
-        facts.tsc_hz = node.tsc_hz;
-        facts.tsc_scalable = node.tsc_scalable;
+        const auto profile = label_profile(node, nullptr);
+        const auto facts = label_facts(node);
         const std::set<std::string, std::less<>> none;
         labels = labeller_labels(profile, facts, nullptr, {.obsolete_models = &none});
         not_told = labels_not_derivable(profile, facts, nullptr);

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "cluster/node_state.h"
+#include "cluster/objects.h"
+#include "migration/cpu_map.h"
+#include "migration/verdict.h"
+
+/// Where host-model guests of each node of a cluster can go, from its Node objects alone, and the
+/// proposal's level that follows (design §5, proposals/host-model-migratability.md). Pure.
+namespace scout::cluster {
+
+struct LevelOptions {
+    migration::Layer layer = migration::Layer::stock;  ///< that levels and destinations are of
+    std::string machine_type;                ///< empty: the cluster's default for each node
+    const migration::CpuMap* map = nullptr;  ///< may be null
+    CountingRules counting;
+};
+
+struct NodeLevel {
+    std::string name;
+    bool schedulable = false;       ///< takes VMs now
+    std::optional<unsigned> level;  ///< 0 to 100; none: the node is not counted
+    std::string not_counted;        ///< why not, one clause
+    std::vector<std::string> out;   ///< counted nodes that its guests can go to
+};
+
+/// One layer that says no. Both layers of a pair may.
+struct Refusal {
+    std::string from;
+    std::string to;
+    migration::Layer layer{};
+    std::vector<migration::Reason> reasons;
+};
+
+struct Levels {
+    std::vector<NodeLevel> nodes;  ///< sorted by name
+    std::vector<Refusal> refused;  ///< sorted by names; of nodes with a host-model only
+};
+
+[[nodiscard]] Levels judge_levels(const Objects& objects, WallTime now,
+                                  const LevelOptions& options);
+
+/// The machine type that a VM gets on a node of this architecture (Kubernetes' name) if it asks for
+/// none: of the KubeVirt object, else KubeVirt's own (dossier §10).
+[[nodiscard]] std::string default_machine(const std::vector<kube::KubeVirt>& kubevirts,
+                                          std::string_view arch);
+
+}  // namespace scout::cluster

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "kube/objects/node.h"
+#include "migration/labels.h"
+#include "migration/stock_gate.h"
+
+namespace scout::cluster {
+
+/// When a node stops to count (design §5).
+struct CountingRules {
+    std::chrono::minutes cordoned_for{10};  ///< so that a rolling drain does not relabel the fleet
+    std::chrono::minutes not_ready_for{5};
+};
+
+/// What a Node object says about taking VMs. Pure.
+struct NodeState {
+    migration::Labels labels;
+    migration::StockNode stock;
+    bool cordoned = false;
+    std::optional<bool> ready;  ///< none: the object does not tell
+    /// Takes VMs now: `kubevirt.io/schedulable` is true, not cordoned, not known to be not ready.
+    bool schedulable = false;
+    /// Why it is not counted for levels and gets none, one clause; empty: it is counted.
+    std::string not_counted;
+};
+
+/// `now`: the moment that the object is of; ages are counted to it.
+[[nodiscard]] NodeState node_state(const kube::Node& node, WallTime now,
+                                   const CountingRules& rules = {});
+
+}  // namespace scout::cluster
