@@ -75,4 +75,16 @@ NodeState node_state(const kube::Node& node, WallTime now, const CountingRules& 
     return state;
 }
 
+std::optional<migration::Reason> why_closed(const NodeState& state) {
+    const bool not_ready = !state.ready.value_or(true);
+    if (!state.cordoned && !not_ready) {
+        return std::nullopt;
+    }
+    const std::string text = state.cordoned ? "the node is cordoned" : "the node is not ready";
+    return migration::Reason{.code = migration::ReasonCode::unschedulable,
+                             .layer = migration::Layer::stock,
+                             .text = state.cordoned && not_ready ? text + " and not ready" : text,
+                             .keys = {}};
+}
+
 }  // namespace scout::cluster

@@ -9,6 +9,7 @@
 #include "kube/objects/node.h"
 #include "migration/labels.h"
 #include "migration/stock_gate.h"
+#include "migration/verdict.h"
 
 namespace scout::cluster {
 
@@ -33,5 +34,9 @@ struct NodeState {
 /// `now`: the moment that the object is of; ages are counted to it.
 [[nodiscard]] NodeState node_state(const kube::Node& node, WallTime now,
                                    const CountingRules& rules = {});
+
+/// What besides its labels keeps VMs away from the node now: it is cordoned, or not ready. None:
+/// nothing does.
+[[nodiscard]] std::optional<migration::Reason> why_closed(const NodeState& state);
 
 }  // namespace scout::cluster

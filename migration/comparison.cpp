@@ -12,6 +12,16 @@ std::string count_text(std::size_t count, std::string_view what) {
     return std::to_string(count) + " " + std::string{what};
 }
 
+/// The layer that decides comes first: the truth, unless the gate alone says no.
+std::vector<Reason> in_order(const Comparison& verdicts, std::vector<Reason> stock,
+                             std::vector<Reason> truth) {
+    const bool gate_decides = verdicts.gate == Verdict::cannot && verdicts.truth != Verdict::cannot;
+    auto reasons = std::move(gate_decides ? stock : truth);
+    auto& rest = gate_decides ? truth : stock;
+    std::move(rest.begin(), rest.end(), std::back_inserter(reasons));
+    return reasons;
+}
+
 }  // namespace
 
 PreparedGuest prepare(const GuestCpu& guest, const StockGuest& stock, const CpuMap* map) {
@@ -40,11 +50,23 @@ Comparison compare(const PreparedGuest& guest, const PreparedNode& target) {
     out.missing = std::move(truth.missing);
     out.map = std::move(truth.map);
     out.assumed = target.truth.host.profile.origin == ProfileOrigin::bare_cpu;
-    const bool gate_decides = out.gate == Verdict::cannot && out.truth != Verdict::cannot;
-    out.reasons = std::move(gate_decides ? gate.reasons : truth.reasons);
-    auto& rest = gate_decides ? truth.reasons : gate.reasons;
-    std::move(rest.begin(), rest.end(), std::back_inserter(out.reasons));
+    out.reasons = in_order(out, std::move(gate.reasons), std::move(truth.reasons));
     return out;
+}
+
+void refuse(Comparison& comparison, Reason reason) {
+    std::vector<Reason> stock;
+    std::vector<Reason> truth;
+    for (auto& each : comparison.reasons) {
+        (each.layer == Layer::stock ? stock : truth).push_back(std::move(each));
+    }
+    const auto heavier = [&reason, &comparison](const Reason& each) {
+        return comparison.gate == Verdict::cannot && each.code <= reason.code;
+    };
+    stock.insert(std::find_if_not(stock.begin(), stock.end(), heavier), std::move(reason));
+    comparison.gate = Verdict::cannot;
+    comparison.verdict = Verdict::cannot;
+    comparison.reasons = in_order(comparison, std::move(stock), std::move(truth));
 }
 
 std::string not_judged(const GuestCpu& guest) {

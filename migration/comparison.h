@@ -65,6 +65,10 @@ struct PreparedNode {
 [[nodiscard]] Comparison compare(const GuestCpu& guest, const StockGuest& stock,
                                  const NodeView& target, const CpuMap* map);
 
+/// Adds what besides the labels lets KubeVirt not place the guest there: the gate says no then, and
+/// the reason stands in its place among those of the stock layer.
+void refuse(Comparison& comparison, Reason reason);
+
 /// One line of `where`.
 struct NodeAnswer {
     std::string node;
