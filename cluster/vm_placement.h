@@ -5,9 +5,9 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "cluster/levels.h"
 #include "cluster/objects.h"
 #include "migration/comparison.h"
+#include "migration/cpu_map.h"
 
 /// Where VMIs of a cluster can go, from its objects alone. Pure.
 namespace scout::cluster {
@@ -19,11 +19,11 @@ namespace scout::cluster {
 
 /// Both layers for every node but its own. Stock layer: what its next target pod will ask for
 /// (migration/target_pod.h), nodes that take no VMs now, and what keeps the VMI itself from being
-/// migrated. Truth layer: objects do not tell the CPU of a running guest, so a host-model guest is
-/// taken to have the model and features that its selectors or, before its first migration, the
-/// labels of its node name; a note says so. Affinity, other taints than a cordon's and resources
-/// are not judged; a note says that too. `options.layer` and `.machine_type` do not matter here.
+/// migrated. Truth layer: objects do not tell the CPU of a running guest, so that of a host-model
+/// guest is taken from its selectors or, before its first migration, from the labels of its node; a
+/// note says so. Affinity, other taints than a cordon's and resources are not judged; a note says
+/// that too. `map` may be null. The placement's subject is "NAMESPACE/NAME".
 [[nodiscard]] migration::Placement place_vmi(const Objects& objects, const kube::Vmi& vmi,
-                                             WallTime now, const LevelOptions& options);
+                                             WallTime now, const migration::CpuMap* map);
 
 }  // namespace scout::cluster
