@@ -21,29 +21,22 @@ enum class Severity : std::uint8_t {
 };
 
 /// In the order in which findings of one severity are told.
-enum class LabelRule : std::uint8_t {
-    key,             ///< no key that Kubernetes or the labeller knows the like of
-    value,           ///< a value other than "true", which no selector matches
-    host_models,     ///< more than one host-model (case 12)
-    vendors,         ///< more than one CPU vendor
-    host_model,      ///< what belongs to a host-model is there, and none; or there is none at all
-    vendor,          ///< a host-model without a CPU vendor
-    model,           ///< the host-model or a usable model is no known model
-    own_feature,     ///< the host-model requires features that the node does not list
-    obsolete_model,  ///< KubeVirt's list of obsolete models is not what was applied
-    obsolete,        ///< the host-model is obsolete
-    tsc,             ///< one TSC label of the pair
-    tsc_scheduling,  ///< frequencies that are not near the node's own
-    machine_type,    ///< no machine type
-    old_labeller,    ///< kinds of labels that other nodes of its architecture have
-    arch,            ///< no architecture
-    schedulable,     ///< virt-handler does not say that the node takes VMs
-    not_labelled,    ///< no labels of KubeVirt at all
+enum class FindingCode : std::uint8_t {
+    malformed,             ///< keys or values that count for nothing
+    inconsistent,          ///< labels that cannot all be right (case 12)
+    stale,                 ///< left behind: what KubeVirt is told now would not write them
+    missing_host_model,    ///< no host-model where there should be one (arm64 never has any)
+    missing_machine_type,  ///< no machine type (case 32)
+    missing_arch,          ///< no architecture
+    old_labeller,          ///< kinds of labels that others of its architecture have
+    obsolete,              ///< KubeVirt is told that its host-model is obsolete
+    unschedulable,         ///< virt-handler does not say that the node takes VMs
+    not_labelled,          ///< the labeller has written nothing
 };
 
 struct LabelFinding {
     Severity severity{};
-    LabelRule rule{};
+    FindingCode code{};
     std::string text;               ///< what was found, what was expected, what to do
     std::vector<std::string> keys;  ///< label keys; one that ends in "/" stands for all of its kind
 };
@@ -64,6 +57,6 @@ struct LabelCheckOptions {
                                                      const LabelCheckOptions& options = {});
 
 [[nodiscard]] std::string_view to_string(Severity severity) noexcept;  // "error", …
-[[nodiscard]] std::string_view to_string(LabelRule rule) noexcept;     // "host-models", …
+[[nodiscard]] std::string_view to_string(FindingCode code) noexcept;   // "old-labeller", …
 
 }  // namespace scout::migration
