@@ -15,7 +15,7 @@
 #include "kube/objects/launcher_pod.h"
 #include "kube/objects/migration.h"
 #include "kube/objects/node.h"
-#include "kube/objects/raw_object.h"
+#include "kube/objects/bare_object.h"
 #include "kube/objects/vmi.h"
 #include "tests/support/test_data.h"
 
@@ -203,17 +203,17 @@ TEST(KubeVirtDecoderTest, TakesAQuantityThatIsANumberAndTellsAbsentFromEmpty) {
     EXPECT_FALSE(nothing->obsolete_cpu_models);
 }
 
-TEST(RawObjectDecoderTest, KeepsTheTextAsItCame) {
-    const std::string text =
-        R"({"metadata":{"name":"a","namespace":"ns","uid":"u","resourceVersion":"3"},"x":[1, {}]})";
+TEST(BareObjectDecoderTest, KeepsWhatNamesTheObject) {
+    const auto bare = decode(
+        &kube::decode_bare,
+        R"({"metadata":{"name":"a","namespace":"ns","uid":"u","resourceVersion":"3"},"x":[1]})");
 
-    const auto raw = decode(&kube::decode_raw, text);
-
-    ASSERT_TRUE(raw) << raw.error().message;
-    EXPECT_EQ(raw->json, text);
-    EXPECT_EQ(raw->meta.space, "ns");
-    EXPECT_EQ(raw->meta.version, "3");
-    EXPECT_FALSE(decode(&kube::decode_raw, R"({"metadata":{"name":"a"}})"));
+    ASSERT_TRUE(bare) << bare.error().message;
+    EXPECT_EQ(bare->meta.space, "ns");
+    EXPECT_EQ(bare->meta.name, "a");
+    EXPECT_EQ(bare->meta.uid, "u");
+    EXPECT_EQ(bare->meta.version, "3");
+    EXPECT_FALSE(decode(&kube::decode_bare, R"({"metadata":{"name":"a"}})"));
 }
 
 struct WrongDocument {
