@@ -1,36 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/host_model_placement.h"
 
-#include <algorithm>
-#include <string>
 #include <utility>
 
-#include "base/edit_distance.h"
 #include "cluster/node_state.h"
 #include "migration/label_profile.h"
 
 namespace scout::cluster {
 namespace {
-
-/// The node object of that name; null if there is none.
-const kube::Node* find_node(const Objects& objects, std::string_view name) {
-    const auto& nodes = objects.nodes;
-    const auto found = std::find_if(nodes.begin(), nodes.end(), [name](const kube::Node& node) {
-        return node.meta.name == name;
-    });
-    return found == nodes.end() ? nullptr : &*found;
-}
-
-Error no_such_node(const Objects& objects, std::string_view name) {
-    std::vector<std::string> names;
-    names.reserve(objects.nodes.size());
-    for (const auto& node : objects.nodes) {
-        names.push_back(node.meta.name);
-    }
-    const auto near = nearest(name, names);
-    return {Errc::not_found, "no node '" + std::string{name} + "'" +
-                                 (near.empty() ? std::string{} : "; did you mean '" + near + "'?")};
-}
 
 migration::Comparison answer_for(const migration::PreparedGuest& guest, const kube::Node& node,
                                  WallTime now, const LevelOptions& options) {
@@ -50,11 +27,12 @@ migration::Comparison answer_for(const migration::PreparedGuest& guest, const ku
 
 Result<migration::Placement> place_host_model(const Objects& objects, std::string_view node,
                                               WallTime now, const LevelOptions& options) {
-    const auto* from = find_node(objects, node);
-    if (from == nullptr) {
-        return fail(no_such_node(objects, node));
+    const auto found = find_node(objects, node);
+    if (!found) {
+        return fail(found.error());
     }
-    const auto state = node_state(*from, now, options.counting);
+    const auto& from = **found;
+    const auto state = node_state(from, now, options.counting);
     const auto profile = migration::label_profile(state.stock, options.map);
     const auto machine = options.machine_type.empty()
                              ? default_machine(objects.kubevirts, state.stock.arch)
@@ -63,10 +41,10 @@ Result<migration::Placement> place_host_model(const Objects& objects, std::strin
     const auto stock = migration::stock_host_model_guest(state.stock, machine);
     const auto ready = migration::prepare(guest, stock, options.map);
     migration::Placement placement;
-    placement.subject = "host-model@" + from->meta.name;
-    placement.source = from->meta.name;
+    placement.subject = "host-model@" + from.meta.name;
+    placement.source = from.meta.name;
     for (const auto& target : objects.nodes) {
-        if (&target != from) {
+        if (&target != &from) {
             placement.nodes.push_back(
                 {.node = target.meta.name, .comparison = answer_for(ready, target, now, options)});
         }

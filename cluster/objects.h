@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "kube/objects/kubevirt.h"
 #include "kube/objects/launcher_pod.h"
 #include "kube/objects/migration.h"
@@ -20,5 +22,12 @@ struct Objects {
     std::vector<kube::Migration> migrations;
     std::vector<kube::LauncherPod> launchers;
 };
+
+/// The KubeVirt object that is in force: the one with a phase (dossier §10); null if there is none.
+[[nodiscard]] const kube::KubeVirt* kubevirt_in_force(
+    const std::vector<kube::KubeVirt>& kubevirts) noexcept;
+
+/// The node of that name. Errors: not_found, with the name that is nearest.
+[[nodiscard]] Result<const kube::Node*> find_node(const Objects& objects, std::string_view name);
 
 }  // namespace scout::cluster
