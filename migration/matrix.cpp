@@ -44,27 +44,6 @@ struct ClassHash {
     }
 };
 
-/// Labels whose value must be "true" to count.
-bool is_flag(std::string_view key) {
-    switch (key.empty() ? ' ' : key.front()) {
-        case 'c':
-            return key.starts_with(label::cpu_feature) || key.starts_with(label::known_model) ||
-                   key.starts_with(label::vendor);
-        case 'h':
-            return key.starts_with(label::required_feature) || key.starts_with(label::host_model);
-        case 'm':
-            return key.starts_with(label::machine_type);
-        case 'k':
-            return key == label::schedulable;
-        default:
-            return false;
-    }
-}
-
-bool matters(std::string_view key, std::string_view value) {
-    return (value == "true" && is_flag(key)) || key == label::arch || key == label::obsolete;
-}
-
 }  // namespace
 
 class Matrix::Impl {
@@ -115,7 +94,7 @@ std::uint32_t Matrix::Impl::class_for(std::span<const LabelView> labels, const P
     enum Kind : std::uint8_t { key_kind, value_kind, digest_kind };
     Fingerprint print;
     for (const auto& [key, value] : labels) {
-        if (matters(key, value)) {
+        if (matters_to_class(key, value)) {
             print.add(key, key_kind);
             if (key == label::arch) {
                 print.add(value, value_kind);
@@ -140,7 +119,7 @@ std::uint32_t Matrix::Impl::find_or_make(std::span<const LabelView> labels,
                                          const Profile* profile) {
     Labels relevant;
     for (const auto& [key, value] : labels) {
-        if (matters(key, value)) {
+        if (matters_to_class(key, value)) {
             relevant.insert_or_assign(std::string{key}, std::string{value});
         }
     }

@@ -15,6 +15,24 @@ constexpr char vendor_kind = 'v';
 constexpr char arch_kind = 'a';
 constexpr std::size_t word_bits = 64;
 
+/// Labels whose value must be "true" to count. Which models are usable tells generations of s390x
+/// apart.
+bool is_flag(std::string_view key) noexcept {
+    switch (key.empty() ? ' ' : key.front()) {
+        case 'c':
+            return key.starts_with(label::cpu_feature) || key.starts_with(label::known_model) ||
+                   key.starts_with(label::cpu_model) || key.starts_with(label::vendor);
+        case 'h':
+            return key.starts_with(label::required_feature) || key.starts_with(label::host_model);
+        case 'm':
+            return key.starts_with(label::machine_type);
+        case 'k':
+            return key == label::schedulable;
+        default:
+            return false;
+    }
+}
+
 /// Takes numbers for names and notes which were taken.
 class Names {
 public:
@@ -191,6 +209,10 @@ std::size_t SetBlock::hash() const noexcept {
     const std::string_view bytes{reinterpret_cast<const char*>(words_.data()),
                                  words_.size() * sizeof(std::uint64_t)};
     return std::hash<std::string_view>{}(bytes);
+}
+
+bool matters_to_class(std::string_view key, std::string_view value) noexcept {
+    return (value == "true" && is_flag(key)) || key == label::arch || key == label::obsolete;
 }
 
 NodeClass make_class(const StockNode& node, const Profile* profile, const std::string& machine_type,

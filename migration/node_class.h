@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "migration/cpu_truth.h"
@@ -93,6 +94,10 @@ struct NodeClass {
 
     friend bool operator==(const NodeClass&, const NodeClass&) = default;
 };
+
+/// True if the class of a node depends on this label: a host-model guest from there or elsewhere is
+/// judged by no other.
+[[nodiscard]] bool matters_to_class(std::string_view key, std::string_view value) noexcept;
 
 /// Facts of a class from its labels, and from its profile where there is one (then `node` is of
 /// derived_stock_node()). `acquired` gets every

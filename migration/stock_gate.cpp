@@ -117,14 +117,44 @@ std::string model_kind(std::string_view kind, const std::string& model) {
            (is_built_in_obsolete(model) ? " (obsolete by KubeVirt's built-in list)" : "");
 }
 
+struct LackingFeatures {
+    ReasonCode code{};
+    FeatureSet features;
+    std::string text;
+};
+
+/// What the target has no label for. A labeller that writes no vmx-* at all (old ones do not) tells
+/// nothing of the hardware by lacking one.
+std::vector<LackingFeatures> lacking_features(const FeatureSet& wanted, const StockNode& target) {
+    const auto lacking = subtract(wanted, target.features);
+    const auto told = lists_vmx_details(target.features) ? lacking : without_vmx_details(lacking);
+    const auto not_reported = subtract(lacking, told);
+    std::vector<LackingFeatures> out;
+    if (!told.empty()) {
+        out.push_back({ReasonCode::feature, told,
+                       "the target node has no label for CPU feature " + join(told)});
+    }
+    if (!not_reported.empty()) {
+        out.push_back({ReasonCode::not_reported, not_reported,
+                       "the target node's labeller writes no vmx-* label at all, so none for CPU "
+                       "feature " +
+                           join(not_reported)});
+    }
+    return out;
+}
+
 /// Features of which KubeVirt asks for none, some or all.
 void may_ask(const FeatureSet& features, Gate& gate) {
-    const auto lacking = subtract(features, gate.target().features);
-    if (!lacking.empty()) {
-        gate.note(ReasonCode::feature,
-                  "the target node has no label for CPU feature " + join(lacking) +
-                      ", which KubeVirt may ask for",
-                  keyed(label::cpu_feature, lacking));
+    for (auto& lacking : lacking_features(features, gate.target())) {
+        gate.note(lacking.code, std::move(lacking.text) + ", which KubeVirt may ask for",
+                  keyed(label::cpu_feature, lacking.features));
+    }
+}
+
+void must_have(const FeatureSet& features, Gate& gate) {
+    for (auto& lacking : lacking_features(features, gate.target())) {
+        gate.lack(label::cpu_feature, lacking.code, std::move(lacking.text),
+                  keyed(label::cpu_feature, lacking.features));
     }
 }
 
@@ -151,8 +181,7 @@ StockAnswer as_host_model(const StockGuest& guest, const StockNode& target) {
     if (guest.at_most_features) {
         may_ask(guest.features, gate);
     } else {
-        gate.require(ReasonCode::feature, label::cpu_feature, guest.features, target.features,
-                     "CPU feature");
+        must_have(guest.features, gate);
     }
     return std::move(gate).answer();
 }
@@ -232,11 +261,20 @@ void check_tsc(const StockGuest& guest, Gate& gate) {
     }
     const auto& target = gate.target();
     const std::string wanted = std::to_string(*guest.tsc_hz);
+    if (contains(target.tsc_labels, wanted)) {
+        return;
+    }
+    const std::string pinned = "the guest's TSC is pinned to " + wanted + " Hz, the target node ";
+    const std::vector<std::string> keys{std::string{label::tsc_scheduling} + wanted};
     if (!target.tsc_hz || !tsc_acceptable(*guest.tsc_hz, *target.tsc_hz, target.tsc_scalable)) {
         gate.lack(label::tsc_frequency, ReasonCode::tsc,
-                  "the guest's TSC is pinned to " + wanted + " Hz, the target node takes " +
+                  pinned + "takes " +
                       (target.tsc_hz ? std::to_string(*target.tsc_hz) + " Hz" : "no pinned TSC"),
-                  {std::string{label::tsc_scheduling} + wanted});
+                  keys);
+    } else if (target.tells(label::tsc_scheduling)) {
+        gate.refuse(ReasonCode::tsc_label,
+                    pinned + "could take it but has no label for it yet; virt-controller writes it",
+                    keys);
     }
 }
 
@@ -260,13 +298,15 @@ StockNode stock_node(const Labels& labels) {
     node.machine_types = names_behind(labels, label::machine_type);
     node.tsc_hz = whole_number(value_of(labels, label::tsc_frequency));
     node.tsc_scalable = value_of(labels, label::tsc_scalable) == "true";
+    node.tsc_labels = names_behind(labels, label::tsc_scheduling);
     return node;
 }
 
 StockNode derived_stock_node(const Labels& labels, const Profile& profile, const HostFacts& facts,
                              const CpuMap* map) {
     auto node = stock_node(labels);
-    node.not_told = labels_not_derivable(profile, facts, map);
+    node.not_told =
+        unite(labels_not_derivable(profile, facts, map), {std::string{label::tsc_scheduling}});
     if (node.arch.empty()) {
         node.not_told = unite(node.not_told, {std::string{label::arch}});
     }
@@ -335,6 +375,7 @@ StockAnswer pass_gate(const StockGuest& guest, const StockNode& target) {
     check_node(guest, gate);
     check_tsc(guest, gate);
     check_vendor(guest, gate);
+    must_have(guest.asked_features, gate);
     check_models(guest, gate);
     return std::move(gate).answer();
 }

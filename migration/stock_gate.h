@@ -29,6 +29,7 @@ struct StockNode {
     FeatureSet machine_types;
     std::optional<std::uint64_t> tsc_hz;
     bool tsc_scalable = false;
+    FeatureSet tsc_labels;  ///< frequencies, as digits, that KubeVirt has labelled the node for
     /// Labels that nobody read from the node and its documents do not tell, as
     /// labels_not_derivable() writes them; empty for a node's real labels.
     FeatureSet not_told;
@@ -49,6 +50,7 @@ struct StockNode {
 struct StockGuest {
     std::string arch;               ///< Kubernetes' name; empty: not asked
     std::string host_model;         ///< for host-model guests
+    FeatureSet asked_features;      ///< asked for by name, whatever the model is
     FeatureSet features;            ///< required features, for host-model guests
     bool at_most_features = false;  ///< KubeVirt may ask for fewer of `features`
     std::string named_model;        ///< for guests with a named model
@@ -77,9 +79,12 @@ struct StockAnswer {
     std::vector<Reason> reasons;         ///< layer stock; keys are the label keys
 };
 
-/// Order and meaning of the steps: dossier §5.4. A label that the target's documents do not tell
-/// makes the answer unknown where it is missing; machine types are passed over then. Of two
-/// readings both must pass or both fail, else the answer is unknown.
+/// Order and meaning of the steps: dossier §5.4. Of a pinned TSC KubeVirt asks for the label of
+/// that very frequency alone; virt-controller writes it where the frequency is acceptable, within
+/// about a minute after a VM begins to use it, so derived labels are judged by the frequency. A
+/// label that the target's documents do not tell makes the answer unknown where it is missing;
+/// machine types are passed over then. Of two readings both must pass or both fail, else the answer
+/// is unknown.
 [[nodiscard]] StockAnswer pass_gate(const StockGuest& guest, const StockNode& target);
 
 }  // namespace scout::migration

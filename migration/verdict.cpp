@@ -29,18 +29,30 @@ std::string_view to_string(ReasonCode code) noexcept {
             return "document";
         case ReasonCode::virt_type:
             return "virt-type";
+        case ReasonCode::not_running:
+            return "not-running";
+        case ReasonCode::not_migratable:
+            return "not-migratable";
         case ReasonCode::arch:
             return "arch";
         case ReasonCode::vendor:
             return "vendor";
+        case ReasonCode::stale_selector:
+            return "stale-selector";
         case ReasonCode::model:
             return "model";
         case ReasonCode::machine_type:
             return "machine-type";
         case ReasonCode::tsc:
             return "tsc";
+        case ReasonCode::tsc_label:
+            return "tsc-label";
         case ReasonCode::feature:
             return "feature";
+        case ReasonCode::not_reported:
+            return "not-reported";
+        case ReasonCode::selector:
+            return "selector";
         case ReasonCode::unschedulable:
             return "unschedulable";
         case ReasonCode::not_comparable:

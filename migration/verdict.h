@@ -26,12 +26,18 @@ enum class Layer : std::uint8_t {
 enum class ReasonCode : std::uint8_t {
     document,        ///< a document could not be used at all
     virt_type,       ///< emulation or another hypervisor on one side
+    not_running,     ///< the guest is not one that runs, or will not for long
+    not_migratable,  ///< KubeVirt says that the guest cannot be migrated
     arch,            ///< another architecture
     vendor,          ///< another CPU vendor
+    stale_selector,  ///< asked for since the guest's start, and even its own node has it no longer
     model,           ///< the CPU model is not known or not usable there
     machine_type,    ///< the machine type is not offered there
     tsc,             ///< the guest's fixed TSC frequency does not fit
+    tsc_label,       ///< it fits, but KubeVirt has not labelled the node for it
     feature,         ///< CPU features are missing there, or bits of its physical addresses
+    not_reported,    ///< features of a kind that the target's labeller never writes (vmx-*)
+    selector,        ///< another label that the guest asks for is missing there
     unschedulable,   ///< the target takes no VMs at the moment
     not_comparable,  ///< some fact is missing on one side
 };

@@ -14,10 +14,14 @@ using migration::Layer;
 using migration::ReasonCode;
 using migration::Verdict;
 
-constexpr std::array reason_codes = {
-    ReasonCode::document, ReasonCode::unschedulable, ReasonCode::virt_type,    ReasonCode::arch,
-    ReasonCode::vendor,   ReasonCode::model,         ReasonCode::machine_type, ReasonCode::tsc,
-    ReasonCode::feature,  ReasonCode::not_comparable};
+constexpr std::array reason_codes = {ReasonCode::document,       ReasonCode::unschedulable,
+                                     ReasonCode::virt_type,      ReasonCode::arch,
+                                     ReasonCode::vendor,         ReasonCode::model,
+                                     ReasonCode::machine_type,   ReasonCode::tsc,
+                                     ReasonCode::tsc_label,      ReasonCode::feature,
+                                     ReasonCode::not_reported,   ReasonCode::not_comparable,
+                                     ReasonCode::not_running,    ReasonCode::not_migratable,
+                                     ReasonCode::stale_selector, ReasonCode::selector};
 
 v1::Verdict verdict_to_wire(Verdict verdict) {
     switch (verdict) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -74,6 +75,13 @@ struct Produced {
     std::vector<std::string> not_told;
 };
 
+/// Why the gate says no, if it does for one reason.
+std::optional<ReasonCode> only_code(const StockAnswer& answer) {
+    return answer.verdict == Verdict::cannot && answer.reasons.size() == 1
+               ? std::optional{answer.reasons.front().code}
+               : std::nullopt;
+}
+
 TEST(CapturedNodesTest, EveryLabellerKeyCanBeProducedOrIsListedAsNotDerivable) {
     SCOUT_TEST_DATA_OR_SKIP(data);
     std::size_t files = 0;
@@ -124,18 +132,25 @@ TEST(CapturedNodesTest, APinnedTscIsAcceptableWithinToleranceOrWhereItScales) {
         ASSERT_TRUE(node.tsc_hz);
         EXPECT_FALSE(node.tsc_scalable);
         EXPECT_TRUE(tsc_acceptable(pinned_hz, *node.tsc_hz, node.tsc_scalable));
-        EXPECT_EQ(pass_gate(guest, node).verdict, Verdict::can);
     }
+    auto further = stock_node(all.back());
+    further.tsc_hz = 2'295'400'000;
+    EXPECT_FALSE(tsc_acceptable(pinned_hz, *further.tsc_hz, further.tsc_scalable));
+    EXPECT_EQ(only_code(pass_gate(guest, further)), ReasonCode::tsc);
+    further.tsc_scalable = true;
+    EXPECT_TRUE(tsc_acceptable(pinned_hz, *further.tsc_hz, further.tsc_scalable));
+    EXPECT_EQ(only_code(pass_gate(guest, further)), ReasonCode::tsc_label);
+}
 
-    auto further = all.back();
-    further[std::string{label::tsc_frequency}] = "2295400000";
-    const auto answer = pass_gate(guest, stock_node(further));
-    EXPECT_EQ(answer.verdict, Verdict::cannot);
-    ASSERT_THAT(answer.reasons, SizeIs(1));
-    EXPECT_EQ(answer.reasons.front().code, ReasonCode::tsc);
+TEST(CapturedNodesTest, EachNodeIsLabelledForItsOwnFrequencyAlone) {
+    SCOUT_TEST_DATA_OR_SKIP(data);
+    const auto all = km_labels(data);
+    auto guest = stock_host_model_guest(stock_node(all.front()), {});
+    guest.tsc_hz = pinned_hz;
 
-    further[std::string{label::tsc_scalable}] = "true";
-    EXPECT_EQ(pass_gate(guest, stock_node(further)).verdict, Verdict::can);
+    EXPECT_EQ(pass_gate(guest, stock_node(all[0])).verdict, Verdict::can);
+    EXPECT_EQ(only_code(pass_gate(guest, stock_node(all[1]))), ReasonCode::tsc_label);
+    EXPECT_EQ(only_code(pass_gate(guest, stock_node(all[2]))), ReasonCode::tsc_label);
 }
 
 /// The gate's answers for every ordered pair of nodes.

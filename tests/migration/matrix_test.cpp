@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "migration/interner.h"
+#include "migration/label_profile.h"
 #include "tests/support/profiles.h"
 
 namespace scout::migration {
@@ -153,6 +154,62 @@ TEST_P(MatrixMapTest, EqualsThePairwiseAnswerAfterAnySequence) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Maps, MatrixMapTest, testing::Bool());
+
+/// Labels as real nodes have them and worse: stale, doubled, missing.
+Labels odd_labels(Fleet& fleet) {
+    auto labels = fleet.make().labels;
+    static const std::vector<std::pair<const char*, const char*>> additions{
+        {"host-model-cpu.node.kubevirt.io/Large", "true"},
+        {"host-model-required-features.node.kubevirt.io/ssbd", "true"},
+        {"host-model-required-features.node.kubevirt.io/vmx-ept", "true"},
+        {"cpu-feature.node.kubevirt.io/ssbd", "false"},
+        {"cpu-model.node.kubevirt.io/Small", "true"},
+        {"cpu-model-migration.node.kubevirt.io/Other", "true"},
+        {"node-labeller.kubevirt.io/obsolete-host-model", ""},
+        {"kubernetes.io/arch", "s390x"},
+        {"kubernetes.io/arch", "arm64"},
+        {"cpu-timer.node.kubevirt.io/tsc-frequency", "2000000000"}};
+    for (const auto& [key, value] : additions) {
+        if (fleet.pick(8) == 0) {
+            labels[key] = value;
+        }
+    }
+    std::erase_if(labels, [&fleet](const auto&) { return fleet.pick(40) == 0; });
+    return labels;
+}
+
+TEST_P(MatrixMapTest, EqualsThePairwiseAnswerForNodesKnownByTheirLabelsAlone) {
+    Fleet fleet(11, GetParam());
+    const auto* map = fleet.map_or_none();
+    Matrix matrix({.machine_type = "q35", .map = map});
+    std::map<Matrix::NodeId, Labels> nodes;
+    for (int i = 0; i < 100; ++i) {
+        auto labels = odd_labels(fleet);
+        const auto id = matrix.add(views(labels), nullptr, "");
+        nodes.emplace(id, std::move(labels));
+    }
+    std::map<Verdict, int> gates;
+    std::map<Verdict, int> truths;
+    for (const auto& [from, source] : nodes) {
+        const auto stock = stock_node(source);
+        const auto guest = host_model_guest(label_profile(stock, map));
+        for (const auto& [to, target] : nodes) {
+            const auto profile = label_profile(stock_node(target), map);
+            const HostFacts facts;
+            const auto expected = compare(
+                guest, stock_host_model_guest(stock, "q35"),
+                {.profile = profile, .facts = facts, .labels = target, .labels_derived = false},
+                map);
+            const auto cell = matrix.cell(from, to);
+            ASSERT_EQ(cell.gate, expected.gate);
+            ASSERT_EQ(cell.truth, expected.truth) << stock.arch << " " << profile.arch;
+            ++gates[cell.gate];
+            ++truths[cell.truth];
+        }
+    }
+    EXPECT_EQ(gates.size(), 3U) << "every answer was among them";
+    EXPECT_EQ(truths.size(), GetParam() ? 3U : 2U);
+}
 
 TEST(MatrixTest, PutsEqualNodesInOneClassWhateverTheOrderOfTheirLabels) {
     Fleet fleet(1);

@@ -2,6 +2,7 @@
 #include "migration/stock_gate.h"
 
 #include <functional>
+#include <optional>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -230,6 +231,87 @@ TEST(StockGateTest, TakesALiveGuestWithTheSourcesHostModelForAHostModelGuest) {
     EXPECT_EQ(stock.host_model, "Large");
     EXPECT_THAT(stock.features, ElementsAre("ssbd"));
     EXPECT_EQ(stock.machine_type, "q35");
+}
+
+TEST(StockGateTest, TellsALabellerWithoutVmxDetailsFromHardwareThatLacksThem) {
+    auto source = node_labels();
+    source["host-model-required-features.node.kubevirt.io/vmx-ept"] = "true";
+    source["host-model-required-features.node.kubevirt.io/umip"] = "true";
+    auto target = node_labels();
+
+    const auto old = ask(source, target);
+    target["cpu-feature.node.kubevirt.io/vmx-vpid"] = "true";
+    const auto reporting = ask(source, target);
+
+    EXPECT_EQ(old.verdict, Verdict::cannot) << "KubeVirt asks for the label whoever wrote it";
+    ASSERT_EQ(old.reasons.size(), 2U);
+    EXPECT_EQ(old.reasons[0].code, ReasonCode::feature);
+    EXPECT_THAT(old.reasons[0].keys, ElementsAre("cpu-feature.node.kubevirt.io/umip"));
+    EXPECT_EQ(old.reasons[1].code, ReasonCode::not_reported);
+    EXPECT_THAT(old.reasons[1].keys, ElementsAre("cpu-feature.node.kubevirt.io/vmx-ept"));
+    EXPECT_EQ(reporting.verdict, Verdict::cannot);
+    ASSERT_EQ(reporting.reasons.size(), 1U);
+    EXPECT_EQ(reporting.reasons[0].code, ReasonCode::feature);
+    EXPECT_THAT(reporting.reasons[0].keys, ElementsAre("cpu-feature.node.kubevirt.io/umip",
+                                                       "cpu-feature.node.kubevirt.io/vmx-ept"));
+}
+
+struct Tsc {
+    const char* name;
+    const char* frequency;  ///< of the target, in Hz; null: none is labelled
+    bool scalable;
+    bool labelled;  ///< for the guest's frequency
+    std::optional<ReasonCode> refused;
+};
+
+class StockGateTscTest : public testing::TestWithParam<Tsc> {};
+
+TEST_P(StockGateTscTest, AsksForTheLabelOfTheVeryFrequency) {
+    auto guest = stock_host_model_guest(stock_node(node_labels()), "q35");
+    guest.tsc_hz = 2'000'000'000;
+    auto target = node_labels();
+    if (GetParam().frequency != nullptr) {
+        target["cpu-timer.node.kubevirt.io/tsc-frequency"] = GetParam().frequency;
+    }
+    target["cpu-timer.node.kubevirt.io/tsc-scalable"] = GetParam().scalable ? "true" : "false";
+    if (GetParam().labelled) {
+        target["scheduling.node.kubevirt.io/tsc-frequency-2000000000"] = "true";
+    }
+
+    const auto answer = pass_gate(guest, stock_node(target));
+
+    if (!GetParam().refused) {
+        EXPECT_EQ(answer.verdict, Verdict::can);
+        return;
+    }
+    EXPECT_EQ(answer.verdict, Verdict::cannot);
+    ASSERT_EQ(answer.reasons.size(), 1U);
+    EXPECT_EQ(answer.reasons[0].code, *GetParam().refused);
+    EXPECT_THAT(answer.reasons[0].keys,
+                ElementsAre("scheduling.node.kubevirt.io/tsc-frequency-2000000000"));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Frequencies, StockGateTscTest,
+    testing::Values(Tsc{"Labelled", "2000000000", false, true, std::nullopt},
+                    Tsc{"WithinTolerance", "2000500125", false, false, ReasonCode::tsc_label},
+                    Tsc{"BeyondTolerance", "2000500126", false, false, ReasonCode::tsc},
+                    Tsc{"FasterButScalable", "3000000000", true, false, ReasonCode::tsc_label},
+                    Tsc{"SlowerThoughScalable", "1000000000", true, false, ReasonCode::tsc},
+                    Tsc{"NotTold", nullptr, false, false, ReasonCode::tsc},
+                    Tsc{"LabelOutlivedTheFrequency", "3000000000", false, true, std::nullopt}),
+    [](const auto& param_info) { return param_info.param.name; });
+
+TEST(StockGateTest, JudgesDerivedLabelsByTheFrequencyForNobodyDerivesThatOfTheScheduler) {
+    auto guest = stock_host_model_guest(stock_node(node_labels()), "q35");
+    guest.tsc_hz = 2'000'000'000;
+    auto labels = node_labels();
+    labels["cpu-timer.node.kubevirt.io/tsc-frequency"] = "2000000000";
+    Profile profile{.arch = "x86_64", .virt_type = "kvm", .machines = {"q35"}};
+    profile.supported_listed = true;
+
+    EXPECT_EQ(pass_gate(guest, derived_stock_node(labels, profile, {}, nullptr)).verdict,
+              Verdict::can);
 }
 
 TEST(StockGateTest, OldLabellersLackTheMachineTypeOnEveryNode) {
