@@ -34,9 +34,7 @@ Result<migration::Placement> place_host_model(const Objects& objects, std::strin
     const auto& from = **found;
     const auto state = node_state(from, now, options.counting);
     const auto profile = migration::label_profile(state.stock, options.map);
-    const auto machine = options.machine_type.empty()
-                             ? default_machine(objects.kubevirts, state.stock.arch)
-                             : options.machine_type;
+    const auto machine = machine_type_for(state.stock.arch, options, objects.kubevirts);
     const auto guest = migration::host_model_guest(profile);
     const auto stock = migration::stock_host_model_guest(state.stock, machine);
     const auto ready = migration::prepare(guest, stock, options.map);

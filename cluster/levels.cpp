@@ -3,49 +3,33 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <utility>
 
 #include "migration/comparison.h"
 #include "migration/label_profile.h"
 #include "migration/matrix.h"
+#include "migration/node_class.h"
 
 namespace scout::cluster {
 namespace {
 
 using migration::Layer;
-using migration::ReasonCode;
 using migration::Verdict;
 
 /// Nodes that answer every question alike.
 struct Class {
     migration::StockNode stock;
     migration::Profile profile;
-    migration::HostFacts facts;
     migration::Labels labels;
-    std::string machine;
+    std::vector<std::size_t> nodes;
 
     [[nodiscard]] bool has_guests() const { return stock.host_models.size() == 1; }
-    [[nodiscard]] migration::NodeView view() const {
-        return {.profile = profile, .facts = facts, .labels = labels, .labels_derived = false};
-    }
 };
 
-/// What both layers say of guests of one class on nodes of another.
-struct Edge {
-    Verdict gate = Verdict::unknown;
-    Verdict truth = Verdict::unknown;
-    std::vector<migration::Reason> stock_reasons;
-    std::vector<migration::Reason> truth_reasons;
-
-    [[nodiscard]] bool can(Layer layer) const {
-        return gate == Verdict::can && (layer == Layer::stock || truth == Verdict::can);
-    }
-};
-
-bool matters(std::string_view key) {
-    return key == migration::label::arch || key.find("kubevirt.io/") != std::string_view::npos;
-}
+/// No label of its TSC says anything of a host-model guest.
+const migration::HostFacts no_facts;
 
 bool is_of_kubevirt(const kube::Node& node) {
     return std::any_of(node.labels.begin(), node.labels.end(), [](const auto& entry) {
@@ -53,7 +37,11 @@ bool is_of_kubevirt(const kube::Node& node) {
     });
 }
 
-/// Asks each pair of classes once.
+bool can(const migration::Comparison& edge, Layer layer) {
+    return (layer == Layer::stock ? edge.gate : edge.verdict) == Verdict::can;
+}
+
+/// Compares each pair of classes once, a source after the other.
 class Judge {
 public:
     Judge(const Objects& objects, WallTime now, const LevelOptions& options)
@@ -61,50 +49,70 @@ public:
         for (const auto& node : objects.nodes) {
             enter(node, now);
         }
+        for (const auto& each : classes_) {
+            targets_.push_back(migration::prepare({.profile = each.profile,
+                                                   .facts = no_facts,
+                                                   .labels = each.labels,
+                                                   .labels_derived = false},
+                                                  options_.map));
+        }
     }
 
     Levels judge() {
+        refused_.resize(nodes_.size());
+        for (const auto& from : classes_) {
+            if (from.has_guests()) {
+                judge_class(from);
+            }
+        }
         Levels out;
-        for (const auto& from : nodes_) {
-            NodeLevel node{.name = from.node->meta.name,
-                           .schedulable = from.state.schedulable,
-                           .level = std::nullopt,
-                           .not_counted = from.state.not_counted,
-                           .out = {}};
-            if (classes_[from.number].has_guests()) {
-                judge_targets(from, node, out.refused);
+        for (std::size_t i = 0; i < nodes_.size(); ++i) {
+            auto& node = nodes_[i];
+            if (node.counted()) {
+                node.answer.level = migration::migratability_level(
+                    static_cast<std::uint32_t>(node.answer.out.size()), counted_[node.arch]);
             }
-            if (from.state.not_counted.empty()) {
-                node.level = migration::migratability_level(
-                    static_cast<std::uint32_t>(node.out.size()), counted_[from.state.stock.arch]);
-            }
-            out.nodes.push_back(std::move(node));
+            out.nodes.push_back(std::move(node.answer));
+            std::move(refused_[i].begin(), refused_[i].end(), std::back_inserter(out.refused));
         }
         return out;
     }
 
 private:
     struct Known {
-        const kube::Node* node;
-        NodeState state;
-        std::size_t number = 0;  ///< of its class
-        bool target = false;     ///< KubeVirt knows the node
+        std::string arch;
+        std::size_t number = 0;                   ///< of its class
+        bool target = false;                      ///< KubeVirt knows the node
+        std::optional<migration::Reason> closed;  ///< for VMs, and it does not count
+        NodeLevel answer;
+
+        [[nodiscard]] bool counted() const { return answer.not_counted.empty(); }
     };
 
     void enter(const kube::Node& node, WallTime now) {
-        Known known{.node = &node, .state = node_state(node, now, options_.counting)};
-        known.target = is_of_kubevirt(node);
-        known.number = class_of(known.state);
-        if (known.state.not_counted.empty()) {
-            ++counted_[known.state.stock.arch];
+        const auto state = node_state(node, now, options_.counting);
+        Known known{.arch = state.stock.arch,
+                    .number = class_of(state),
+                    .target = is_of_kubevirt(node),
+                    .closed = std::nullopt,
+                    .answer = {.name = node.meta.name,
+                               .schedulable = state.schedulable,
+                               .level = std::nullopt,
+                               .not_counted = state.not_counted,
+                               .out = {}}};
+        if (known.counted()) {
+            ++counted_[known.arch];
+        } else {
+            known.closed = why_closed(state);
         }
+        classes_[known.number].nodes.push_back(nodes_.size());
         nodes_.push_back(std::move(known));
     }
 
     std::size_t class_of(const NodeState& state) {
         migration::Labels key;
         for (const auto& [name, value] : state.labels) {
-            if (matters(name)) {
+            if (migration::matters_to_class(name, value)) {
                 key.emplace_hint(key.end(), name, value);
             }
         }
@@ -112,67 +120,58 @@ private:
         if (fresh) {
             classes_.push_back({.stock = state.stock,
                                 .profile = migration::label_profile(state.stock, options_.map),
-                                .facts = migration::label_facts(state.stock),
                                 .labels = place->first,
-                                .machine = options_.machine_type.empty()
-                                               ? default_machine(kubevirts_, state.stock.arch)
-                                               : options_.machine_type});
+                                .nodes = {}});
         }
         return place->second;
     }
 
-    void judge_targets(const Known& from, NodeLevel& node, std::vector<Refusal>& refused) {
-        for (const auto& to : nodes_) {
-            if (&to == &from || !to.target) {
+    void judge_class(const Class& from) {
+        const auto guest = migration::host_model_guest(from.profile);
+        const auto stock = migration::stock_host_model_guest(
+            from.stock, machine_type_for(from.stock.arch, options_, kubevirts_));
+        const auto ready = migration::prepare(guest, stock, options_.map);
+        std::vector<migration::Comparison> edges;
+        for (const auto& target : targets_) {
+            edges.push_back(migration::compare(ready, target));
+        }
+        for (const auto source : from.nodes) {
+            for (std::size_t i = 0; i < nodes_.size(); ++i) {
+                if (i != source && nodes_[i].target) {
+                    judge_pair(source, i, edges[nodes_[i].number]);
+                }
+            }
+        }
+    }
+
+    void judge_pair(std::size_t source, std::size_t target, const migration::Comparison& edge) {
+        auto& from = nodes_[source];
+        const auto& to = nodes_[target];
+        if (to.counted() && to.arch == from.arch && can(edge, options_.layer)) {
+            from.answer.out.push_back(to.answer.name);
+        }
+        if (to.closed) {
+            auto closed = edge;
+            migration::refuse(closed, *to.closed);
+            note_refusals(source, to.answer.name, closed);
+        } else {
+            note_refusals(source, to.answer.name, edge);
+        }
+    }
+
+    void note_refusals(std::size_t source, const std::string& to,
+                       const migration::Comparison& edge) {
+        for (const auto& [layer, verdict] :
+             {std::pair{Layer::stock, edge.gate}, std::pair{Layer::truth, edge.truth}}) {
+            if (verdict != Verdict::cannot) {
                 continue;
             }
-            const auto& edge = edge_between(from.number, to.number);
-            const bool counted = to.state.not_counted.empty();
-            if (counted && edge.can(options_.layer)) {
-                node.out.push_back(to.node->meta.name);
-            }
-            refuse(from, to, edge, refused);
+            Refusal refusal{nodes_[source].answer.name, to, layer, {}};
+            std::copy_if(edge.reasons.begin(), edge.reasons.end(),
+                         std::back_inserter(refusal.reasons),
+                         [&refusal](const auto& each) { return each.layer == refusal.layer; });
+            refused_[source].push_back(std::move(refusal));
         }
-    }
-
-    static void refuse(const Known& from, const Known& to, const Edge& edge,
-                       std::vector<Refusal>& refused) {
-        auto stock = edge.stock_reasons;
-        const bool closed = to.state.stock.schedulable && !to.state.schedulable;
-        if (closed && !to.state.not_counted.empty()) {
-            stock.insert(stock.begin(), {.code = ReasonCode::unschedulable,
-                                         .layer = Layer::stock,
-                                         .text = "the node takes no VMs: " + to.state.not_counted,
-                                         .keys = {}});
-        }
-        const auto& from_name = from.node->meta.name;
-        const auto& to_name = to.node->meta.name;
-        if (edge.gate == Verdict::cannot || stock.size() > edge.stock_reasons.size()) {
-            refused.push_back({from_name, to_name, Layer::stock, std::move(stock)});
-        }
-        if (edge.truth == Verdict::cannot) {
-            refused.push_back({from_name, to_name, Layer::truth, edge.truth_reasons});
-        }
-    }
-
-    const Edge& edge_between(std::size_t from, std::size_t to) {
-        const auto [place, fresh] = edges_.try_emplace({from, to});
-        if (fresh) {
-            place->second = compare(classes_[from], classes_[to]);
-        }
-        return place->second;
-    }
-
-    [[nodiscard]] Edge compare(const Class& from, const Class& to) const {
-        const auto guest = migration::host_model_guest(from.profile);
-        const auto stock = migration::stock_host_model_guest(from.stock, from.machine);
-        auto answer = migration::compare(guest, stock, to.view(), options_.map);
-        Edge edge{.gate = answer.gate, .truth = answer.truth};
-        for (auto& reason : answer.reasons) {
-            auto& of_layer = reason.layer == Layer::stock ? edge.stock_reasons : edge.truth_reasons;
-            of_layer.push_back(std::move(reason));
-        }
-        return edge;
     }
 
     const LevelOptions& options_;
@@ -180,14 +179,20 @@ private:
     std::vector<Known> nodes_;
     std::map<migration::Labels, std::size_t> numbers_;
     std::vector<Class> classes_;
-    std::map<std::pair<std::size_t, std::size_t>, Edge> edges_;
+    std::vector<migration::PreparedNode> targets_;  ///< the classes as targets
     std::map<std::string, std::uint32_t> counted_;  ///< by architecture
+    std::vector<std::vector<Refusal>> refused_;     ///< by source node
 };
 
 }  // namespace
 
 Levels judge_levels(const Objects& objects, WallTime now, const LevelOptions& options) {
     return Judge(objects, now, options).judge();
+}
+
+std::string machine_type_for(std::string_view arch, const LevelOptions& options,
+                             const std::vector<kube::KubeVirt>& kubevirts) {
+    return options.machine_type.empty() ? default_machine(kubevirts, arch) : options.machine_type;
 }
 
 std::string default_machine(const std::vector<kube::KubeVirt>& kubevirts, std::string_view arch) {

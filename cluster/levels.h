@@ -16,6 +16,9 @@
 /// proposal's level that follows (design §5, proposals/host-model-migratability.md). Pure.
 namespace scout::cluster {
 
+/// The proposal's node label; its value is the level.
+inline constexpr std::string_view level_label = "kubevirt/host-model-migratability-level";
+
 struct LevelOptions {
     migration::Layer layer = migration::Layer::stock;  ///< that levels and destinations are of
     std::string machine_type;                ///< empty: the cluster's default for each node
@@ -28,7 +31,7 @@ struct NodeLevel {
     bool schedulable = false;       ///< takes VMs now
     std::optional<unsigned> level;  ///< 0 to 100; none: the node is not counted
     std::string not_counted;        ///< why not, one clause
-    std::vector<std::string> out;   ///< counted nodes that its guests can go to
+    std::vector<std::string> out;   ///< counted nodes that its guests can go to, sorted
 };
 
 /// One layer that says no. Both layers of a pair may.
@@ -44,8 +47,14 @@ struct Levels {
     std::vector<Refusal> refused;  ///< sorted by names; of nodes with a host-model only
 };
 
+/// Levels count among nodes of one architecture. The work grows with classes of equal nodes, what
+/// is answered with pairs of nodes; LevelKeeper keeps levels alone, at every change.
 [[nodiscard]] Levels judge_levels(const Objects& objects, WallTime now,
                                   const LevelOptions& options);
+
+/// The machine type that guests on nodes of this architecture are judged for.
+[[nodiscard]] std::string machine_type_for(std::string_view arch, const LevelOptions& options,
+                                           const std::vector<kube::KubeVirt>& kubevirts);
 
 /// The machine type that a VM gets on a node of this architecture (Kubernetes' name) if it asks for
 /// none: of the KubeVirt object, else KubeVirt's own (dossier §10).

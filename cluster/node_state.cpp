@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "kube/objects/vmi.h"
 
@@ -12,57 +13,74 @@ namespace {
 
 constexpr std::string_view cordon_taint = "node.kubernetes.io/unschedulable";
 
-migration::Labels plain_labels(const kube::Labels& labels) {
-    migration::Labels out;
-    for (const auto& [key, value] : labels) {
-        out.emplace_hint(out.end(), key.view(), value.view());
+/// Since when the node is cordoned; none: not told. A taint that is older than what was seen is of
+/// a cordon before this one.
+std::optional<WallTime> cordoned_since(const kube::Node& node, std::optional<WallTime> seen) {
+    for (const auto& taint : node.taints) {
+        if (taint.key == cordon_taint && taint.added) {
+            return seen ? std::max(*seen, *taint.added) : *taint.added;
+        }
+    }
+    return seen;
+}
+
+/// What is wrong with the labels, whatever the time.
+std::string why_never_counted(const migration::StockNode& stock) {
+    if (!stock.schedulable) {
+        return "kubevirt.io/schedulable is not true";
+    }
+    if (stock.host_models.empty()) {
+        return "it has no host-model";
+    }
+    if (stock.host_models.size() > 1) {
+        return "its labels name several host-models";
+    }
+    return stock.obsolete_host_model ? "its host-model is obsolete" : "";
+}
+
+/// What is allowed to be so for a while.
+struct Grace {
+    WallTime end;
+    const char* why;  ///< the node does not count afterwards
+};
+
+/// A condition that does not tell its time may have been so for long.
+std::vector<Grace> graces(const kube::Node& node, const CountingRules& rules,
+                          std::optional<WallTime> cordon_seen) {
+    std::vector<Grace> out;
+    if (node.unschedulable) {
+        const auto since = cordoned_since(node, cordon_seen);
+        out.push_back(since ? Grace{*since + rules.cordoned_for, "it is cordoned"}
+                            : Grace{WallTime{}, "it is cordoned, nobody knows since when"});
+    }
+    const auto* ready = kube::find_condition(node.conditions, "Ready");
+    if (ready != nullptr && ready->status != "True") {
+        out.push_back({ready->since + rules.not_ready_for, "it is not ready"});
     }
     return out;
 }
 
-/// Since when the node is cordoned; none: not told, so it may have been for long.
-std::optional<WallTime> cordoned_since(const kube::Node& node) {
-    for (const auto& taint : node.taints) {
-        if (taint.key == cordon_taint) {
-            return taint.added;
+void count(NodeState& state, const std::vector<Grace>& graces, WallTime now) {
+    state.not_counted = why_never_counted(state.stock);
+    for (const auto& grace : graces) {
+        if (!state.not_counted.empty()) {
+            break;
+        }
+        if (now >= grace.end) {
+            state.not_counted = grace.why;
+        } else if (!state.counts_until || grace.end < *state.counts_until) {
+            state.counts_until = grace.end;
         }
     }
-    return std::nullopt;
-}
-
-std::string why_not_counted(const kube::Node& node, const NodeState& state, WallTime now,
-                            const CountingRules& rules) {
-    if (!state.stock.schedulable) {
-        return "kubevirt.io/schedulable is not true";
+    if (!state.not_counted.empty()) {
+        state.counts_until.reset();
     }
-    if (state.stock.host_models.empty()) {
-        return "it has no host-model";
-    }
-    if (state.stock.host_models.size() > 1) {
-        return "its labels name several host-models";
-    }
-    if (state.stock.obsolete_host_model) {
-        return "its host-model is obsolete";
-    }
-    if (state.cordoned) {
-        const auto since = cordoned_since(node);
-        if (!since) {
-            return "it is cordoned, nobody knows since when";
-        }
-        if (now - *since >= rules.cordoned_for) {
-            return "it is cordoned";
-        }
-    }
-    const auto* ready = kube::find_condition(node.conditions, "Ready");
-    if (ready != nullptr && ready->status != "True" && now - ready->since >= rules.not_ready_for) {
-        return "it is not ready";
-    }
-    return {};
 }
 
 }  // namespace
 
-NodeState node_state(const kube::Node& node, WallTime now, const CountingRules& rules) {
+NodeState node_state(const kube::Node& node, WallTime now, const CountingRules& rules,
+                     std::optional<WallTime> cordon_seen) {
     NodeState state;
     state.labels = plain_labels(node.labels);
     state.stock = migration::stock_node(state.labels);
@@ -71,8 +89,16 @@ NodeState node_state(const kube::Node& node, WallTime now, const CountingRules& 
         state.ready = ready->status == "True";
     }
     state.schedulable = state.stock.schedulable && !state.cordoned && state.ready.value_or(true);
-    state.not_counted = why_not_counted(node, state, now, rules);
+    count(state, graces(node, rules, cordon_seen), now);
     return state;
+}
+
+migration::Labels plain_labels(const kube::Labels& labels) {
+    migration::Labels out;
+    for (const auto& [key, value] : labels) {
+        out.emplace_hint(out.end(), key.view(), value.view());
+    }
+    return out;
 }
 
 std::optional<migration::Reason> why_closed(const NodeState& state) {

@@ -29,11 +29,18 @@ struct NodeState {
     bool schedulable = false;
     /// Why it is not counted for levels and gets none, one clause; empty: it is counted.
     std::string not_counted;
+    /// A counted node ceases to count then, unless its object changes before; none: it does not.
+    std::optional<WallTime> counts_until;
 };
 
-/// `now`: the moment that the object is of; ages are counted to it.
+/// `now`: the moment that the object is of; ages are counted to it. `cordon_seen`: when the caller
+/// saw the node become cordoned, if it did: its taint, which tells since when, comes a little
+/// later. A cordon of which neither tells may have been for long, so the node is not counted.
 [[nodiscard]] NodeState node_state(const kube::Node& node, WallTime now,
-                                   const CountingRules& rules = {});
+                                   const CountingRules& rules = {},
+                                   std::optional<WallTime> cordon_seen = std::nullopt);
+
+[[nodiscard]] migration::Labels plain_labels(const kube::Labels& labels);
 
 /// What besides its labels keeps VMs away from the node now: it is cordoned, or not ready. None:
 /// nothing does.

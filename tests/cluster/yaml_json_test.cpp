@@ -13,7 +13,8 @@ namespace {
 
 std::vector<std::string> json_of(std::string_view yaml) {
     std::vector<std::string> out;
-    for (auto& document : yaml_to_json(yaml).value()) {
+    auto documents = yaml_to_json(yaml).value();
+    for (auto& document : documents) {
         out.push_back(std::move(document.json));
     }
     return out;
@@ -60,7 +61,8 @@ TEST(YamlJsonTest, TextsOfSeveralLinesAndOddCharactersAreKept) {
     const auto json = json_of("a: |\n  one\n  \"two\"\\n\nb: \"\\u00e9\\t\\0\"\nc: 'it''s'\n");
 
     ASSERT_EQ(json.size(), 1U);
-    const auto& map = boost::json::parse(json.front()).as_object();
+    const auto document = boost::json::parse(json.front());
+    const auto& map = document.as_object();
     EXPECT_EQ(map.at("a").as_string(), "one\n\"two\"\\n\n");
     EXPECT_EQ(map.at("b").as_string(), boost::json::string_view("\u00e9\t\0", 4));
     EXPECT_EQ(map.at("c").as_string(), "it's");
