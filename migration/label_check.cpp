@@ -136,12 +136,11 @@ void check_age(Checked& node, const Kinds& others) {
         keys.push_back(std::string{label::cpu_feature} + "vmx-");
     }
     if (!keys.empty()) {
-        node.find(Severity::warning, FindingCode::old_labeller,
-                  "an older labeller than on other nodes of this architecture: no labels " +
-                      join(keys) +
-                      "…, which those have, so VMs from there are refused here for want of "
-                      "labels alone; bring virt-handler on this node up to date",
-                  std::move(keys));
+        const auto text = "an older labeller than on other nodes of this architecture: no labels " +
+                          join(keys) +
+                          "…, which those have, so VMs from there are refused here for want of "
+                          "labels alone; bring virt-handler on this node up to date";
+        node.find(Severity::warning, FindingCode::old_labeller, text, std::move(keys));
     }
 }
 
