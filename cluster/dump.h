@@ -25,8 +25,8 @@ struct Dump {
     Objects objects;
     std::vector<LeftOut> left_out;
     std::size_t files = 0;  ///< that were read
-    /// The latest moment that its nodes speak of (virt-handler's heartbeat, taints, conditions): it
-    /// was taken then or soon after.
+    /// The latest moment that its nodes speak of (heartbeats, taints, conditions): it was taken then
+    /// or soon after.
     WallTime moment;
     std::size_t other_kinds = 0;  ///< objects of kinds that nothing here asks about
 };

@@ -39,6 +39,15 @@ std::vector<Object> values_of(std::map<std::pair<std::string, std::string>, Obje
     return out;
 }
 
+/// What only a dump wants of a node's conditions: kubelet touches it every few minutes.
+struct Beat {
+    std::optional<WallTime> at;
+};
+
+Status read_json(kube::JsonValue value, Beat& target) {
+    return kube::read_members(value, kube::Field{"lastHeartbeatTime", target.at});
+}
+
 }  // namespace
 
 struct DumpReader::Json {
@@ -165,7 +174,7 @@ Status DumpReader::decode(std::string_view group, std::string_view kind) {
     return {};
 }
 
-/// The heartbeat is of no use but here: in an informer it would make every node a changed one.
+/// Heartbeats are of no use but here: in an informer they would make every node a changed one.
 Status DumpReader::decode_node() {
     auto& object = *json_->object;
     auto node = kube::decode_node(object);
@@ -173,16 +182,22 @@ Status DumpReader::decode_node() {
         return fail(std::move(node.error()));
     }
     std::optional<WallTime> heartbeat;
+    std::vector<Beat> beats;
     if (auto again = object.rewind(); !again) {
         return again;
     }
-    // A heartbeat that is no time says nothing.
-    static_cast<void>(object.read(kube::Nested{
-        "metadata", kube::Nested{"annotations", kube::Field{"kubevirt.io/heartbeat", heartbeat}}}));
+    // What is no time says nothing.
+    static_cast<void>(object.read(
+        kube::Nested{"metadata",
+                     kube::Nested{"annotations", kube::Field{"kubevirt.io/heartbeat", heartbeat}}},
+        kube::Nested{"status", kube::Field{"conditions", beats}}));
     const auto see = [this](const std::optional<WallTime>& time) {
         dump_.moment = std::max(dump_.moment, time.value_or(WallTime{}));
     };
     see(heartbeat);
+    for (const auto& beat : beats) {
+        see(beat.at);
+    }
     for (const auto& taint : node->taints) {
         see(taint.added);
     }

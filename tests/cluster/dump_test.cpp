@@ -109,6 +109,19 @@ TEST_F(DumpTest, NewestVersionOfAnObjectHolds) {
     EXPECT_EQ(dump.objects.nodes[0].labels.find("l"), "new");
 }
 
+TEST_F(DumpTest, MomentIsTheLatestThatANodeSpeaksOf) {
+    const auto with = [](const std::string& name, const std::string& rest) {
+        return R"({"kind":"Node","apiVersion":"v1","metadata":{"name":")" + name + "\"}," + rest +
+               "}";
+    };
+    folder.write("a.json", with("n1", R"("status":{"conditions":[{"type":"Ready","status":"True",
+        "lastTransitionTime":"2026-03-02T06:00:00Z","lastHeartbeatTime":"2026-03-02T10:00:00Z"}]})"));
+    folder.write("b.json", with("n2", R"("spec":{"taints":[{"key":"k","effect":"NoSchedule",
+        "timeAdded":"2026-03-02T08:00:00Z"}]})"));
+
+    EXPECT_EQ(rfc3339(read().moment), "2026-03-02T10:00:00Z");
+}
+
 TEST_F(DumpTest, WhatCannotBeUsedIsListedAndTheRestGoesOn) {
     folder.write("a.json", R"({"kind":"List","apiVersion":"v1","items":[)" + node("good") +
                                R"(,{"kind":"Node","apiVersion":"v1","metadata":{"name":7}},)"
