@@ -23,15 +23,15 @@ void check_host_model(Checked& node) {
     const auto& stock = node.stock;
     if (stock.host_models.size() > 1) {
         node.find(Severity::error, FindingCode::inconsistent,
-                  "inconsistent: host-models " + join(stock.host_models) +
-                      "; expected one, so nothing is said of host-model guests of this node; " +
+                  "host-models " + join(stock.host_models) +
+                      "; expected one, so nothing is told of host-model guests of this node; " +
                       std::string{rewritten},
                   keyed(label::host_model, stock.host_models));
     } else if (stock.host_models.empty() && !stock.required.empty()) {
-        node.find(Severity::error, FindingCode::inconsistent,
-                  "inconsistent: features that a host-model requires, and no host-model; " +
-                      std::string{rewritten},
-                  {std::string{label::host_model}, std::string{label::required_feature}});
+        node.find(
+            Severity::error, FindingCode::inconsistent,
+            "features that a host-model requires, and no host-model; " + std::string{rewritten},
+            {std::string{label::host_model}, std::string{label::required_feature}});
     } else if (stock.host_models.empty()) {
         node.find(Severity::warning, FindingCode::missing_host_model,
                   "no host-model-cpu label: KubeVirt can migrate no host-model VM that starts "
@@ -55,7 +55,7 @@ void check_vendor(Checked& node, const CpuMap* map) {
     const auto& stock = node.stock;
     if (stock.vendors.empty() && !stock.host_models.empty()) {
         node.find(Severity::error, FindingCode::inconsistent,
-                  "inconsistent: a host-model and no CPU vendor, which the labeller writes with "
+                  "a host-model and no CPU vendor, which the labeller writes with "
                   "it; no VM can come here from a node that has one; " +
                       std::string{rewritten},
                   {std::string{label::vendor}});
@@ -67,8 +67,9 @@ void check_vendor(Checked& node, const CpuMap* map) {
     const auto wrong = right ? subtract(stock.vendors, {*right}) : stock.vendors;
     const auto example = std::string{label::vendor} + wrong.front();
     node.find(Severity::error, FindingCode::inconsistent,
-              "inconsistent: CPU vendors " + join(stock.vendors) +
-                  ", and KubeVirt asks any one of them of the targets of VMs that leave the node; "
+              "CPU vendors " + join(stock.vendors) +
+                  "; expected one, for KubeVirt asks any one of them of the targets of VMs that "
+                  "leave the node; "
                   "the labeller never takes one away: remove " +
                   (right ? "the stale one (" + stock.host_models.front() + " is of " + *right +
                                "): kubectl label node " + node.node.name + " " + example + "-"
@@ -82,7 +83,7 @@ void check_models(Checked& node) {
     const auto unknown = subtract(stock.usable_models, stock.known_models);
     if (!unknown.empty()) {
         node.find(Severity::error, FindingCode::inconsistent,
-                  "inconsistent: usable models that are not known ones: " + join(unknown) +
+                  "usable models that are not known ones: " + join(unknown) +
                       "; the labeller writes cpu-model-migration for every cpu-model; " +
                       std::string{rewritten},
                   keyed(label::known_model, unknown));
@@ -165,10 +166,10 @@ void check_tsc(Checked& node) {
     const auto scalable = labels.find(label::tsc_scalable);
     std::string text;
     if ((frequency == labels.end()) != (scalable == labels.end())) {
-        text = "inconsistent: only one of the two TSC labels; the labeller writes both";
+        text = "only one of the two TSC labels; the labeller writes both";
     } else if (frequency != labels.end() && (!node.stock.tsc_hz || (scalable->second != "true" &&
                                                                     scalable->second != "false"))) {
-        text = "inconsistent: TSC labels " + frequency->second + " and " + scalable->second +
+        text = "TSC labels " + frequency->second + " and " + scalable->second +
                "; expected a whole number of Hz, and true or false";
     }
     if (!text.empty()) {

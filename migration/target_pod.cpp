@@ -126,10 +126,11 @@ void ask_for_vendor(const MovingVm& vm, TargetPod& out) {
     out.stock.vendor_not_told = !vm.source && out.stock.vendors.empty();
 }
 
-void refuse_for(ReasonCode code, const std::string& text, std::vector<std::string> keys,
+void refuse_for(ReasonCode code, std::string text, std::vector<std::string> keys,
                 Comparison& comparison) {
     if (!keys.empty()) {
-        refuse(comparison, stock_reason(code, text + join(keys), std::move(keys)));
+        text += join(keys);
+        refuse(comparison, stock_reason(code, std::move(text), std::move(keys)));
     }
 }
 
@@ -189,14 +190,19 @@ GuestCpu host_model_cpu(const MovingVm& vm, const TargetPod& pod, const CpuMap* 
     return guest;
 }
 
-GuestCpu other_cpu(const MovingVm& vm) {
-    const auto profile = label_profile(source_of(vm), nullptr);
+GuestCpu other_cpu(const MovingVm& vm, const CpuMap* map) {
+    const auto source = source_of(vm);
+    const auto profile = label_profile(source, nullptr);
     GuestCpu guest;
     guest.arch = profile.arch;
     if (is_passed_through(vm)) {
         guest.mode = CpuMode::host_passthrough;
     } else {
         guest.model = vm.cpu_model;
+    }
+    const auto* model = map == nullptr ? nullptr : map->find(guest.model);
+    if (vm.source && model != nullptr) {
+        guest.disable = subtract(model->features, unite(source.features, vm.required));
     }
     return running_on(std::move(guest), profile);
 }
@@ -244,7 +250,7 @@ void apply(const TargetPod& pod, const Labels& node, Comparison& comparison) {
 }
 
 GuestCpu assumed_guest(const MovingVm& vm, const TargetPod& pod, const CpuMap* map) {
-    auto guest = vm.cpu_model == host_model ? host_model_cpu(vm, pod, map) : other_cpu(vm);
+    auto guest = vm.cpu_model == host_model ? host_model_cpu(vm, pod, map) : other_cpu(vm, map);
     guest.virt_type = vm.emulated ? "qemu" : "kvm";
     guest.require = unite(guest.require, vm.required);
     guest.disable = unite(guest.disable, unite(vm.disabled, vm.forbidden));

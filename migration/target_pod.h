@@ -51,9 +51,9 @@ struct TargetPod {
 /// labels, and tells stale selectors from what the node's hardware lacks.
 void apply(const TargetPod& pod, const Labels& node, Comparison& comparison);
 
-/// The CPU that the guest is taken to have where its live XML is not at hand. Of a host-model the
-/// one that `pod` asks for, without what its node's own labels rule out: there it runs. What
-/// leaves it open is its `doubt`. `map` may be null.
+/// The CPU that the guest is taken to have where its live XML is not at hand: the named model, or
+/// the host-model that `pod` asks for, without features that its node's own labels rule out, for
+/// there it runs. What leaves it open is its `doubt`. `map` may be null.
 [[nodiscard]] GuestCpu assumed_guest(const MovingVm& vm, const TargetPod& pod, const CpuMap* map);
 
 }  // namespace scout::migration

@@ -255,6 +255,8 @@ TEST(LabelCheckTest, OlderLabellerIsTheOneThatLacksWhatOthersHave) {
     EXPECT_THAT(told(found[1].findings),
                 ElementsAre("warning missing-machine-type: " + machine,
                             "warning old-labeller: " + machine + ", " + feature + "vmx-"));
+    EXPECT_THAT(found[1].findings[1].text,
+                HasSubstr("no labels " + machine + ", " + feature + "vmx-…"));
     EXPECT_THAT(found[2].findings, IsEmpty());
     EXPECT_THAT(found[3].findings, IsEmpty());
 }

@@ -124,6 +124,8 @@ TEST_F(TargetPodTest, StaleSelectorsAreToldFromWhatTheHardwareLacks) {
     EXPECT_THAT(stock_reasons(answer),
                 ElementsAre("stale-selector: " + feature + "f1, " + known + "Old",
                             "feature: " + feature + "avx"));
+    EXPECT_THAT(answer.reasons[0].text,
+                HasSubstr("no longer: the target node has no " + feature + "f1, " + known + "Old"));
     auto kept = node_labels("Large", {"avx", "f1", "f2"});
     kept[known + "Old"] = "true";
     EXPECT_EQ(ask(kept).gate, Verdict::can) << "a node that was not upgraded has them still";
@@ -290,6 +292,15 @@ TEST_F(TargetPodTest, AssumedCpuIsTheFrozenOneWithoutWhatItsNodeCannotHave) {
     EXPECT_THAT(guest.disable, ElementsAre("aes"));
     EXPECT_EQ(guest.vendor, "Intel");
     EXPECT_EQ(guest.doubt, "");
+}
+
+TEST_F(TargetPodTest, NamedModelIsAssumedWithoutWhatItsNodeCannotHave) {
+    vm.cpu_model = "Large";
+    vm.source = node_labels("Small", {"avx", "cx8", "fpu", "mmx", "sse"});
+
+    EXPECT_THAT(assumed_guest(vm, target_pod(vm), &map).disable, ElementsAre("aes"));
+    vm.source.reset();
+    EXPECT_THAT(assumed_guest(vm, target_pod(vm), &map).disable, IsEmpty());
 }
 
 TEST_F(TargetPodTest, CpuThatMovedWithExplicitFeaturesIsNotGuessed) {

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/label_check.h"
+
+#include <functional>
+#include <set>
+#include <string>
+
+#include "cluster/node_state.h"
+
+namespace scout::cluster {
+
+std::vector<migration::NodeFindings> check_labels(const Objects& objects,
+                                                  const migration::CpuMap* map) {
+    std::vector<migration::Labels> labels;
+    labels.reserve(objects.nodes.size());
+    std::vector<migration::LabelledNode> nodes;
+    for (const auto& node : objects.nodes) {
+        labels.push_back(plain_labels(node.labels));
+        nodes.push_back({.name = node.meta.name, .labels = labels.back()});
+    }
+    const auto* kubevirt = kubevirt_in_force(objects.kubevirts);
+    std::set<std::string, std::less<>> obsolete;
+    migration::LabelOptions told;
+    if (kubevirt != nullptr && kubevirt->obsolete_cpu_models) {
+        for (const auto& model : *kubevirt->obsolete_cpu_models) {
+            obsolete.insert(model.str());
+        }
+        told.obsolete_models = &obsolete;
+    }
+    return migration::check_labels(nodes,
+                                   {.map = map, .kubevirt = kubevirt == nullptr ? nullptr : &told});
+}
+
+}  // namespace scout::cluster

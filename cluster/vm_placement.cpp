@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/vm_placement.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/edit_distance.h"
+#include "cluster/node_state.h"
+#include "migration/frozen_selectors.h"
+#include "migration/label_profile.h"
+#include "migration/target_pod.h"
+
+namespace scout::cluster {
+namespace {
+
+using migration::Comparison;
+using migration::Layer;
+using migration::Reason;
+using migration::ReasonCode;
+
+std::string full_name(const kube::ObjectMeta& meta) {
+    return meta.space.empty() ? meta.name : meta.space.str() + "/" + meta.name;
+}
+
+/// The pod that runs the VMI now, not the one of a migration that is on its way; null if none is
+/// known.
+const kube::LauncherPod* launcher_of(const Objects& objects, const kube::Vmi& vmi) {
+    const kube::LauncherPod* found = nullptr;
+    for (const auto& pod : objects.launchers) {
+        const bool of_vmi =
+            vmi.meta.uid.empty() ? pod.vmi_name == vmi.meta.name : pod.vmi_uid == vmi.meta.uid;
+        const bool ended = pod.phase == "Succeeded" || pod.phase == "Failed";
+        if (!of_vmi || ended || pod.meta.space != vmi.meta.space || pod.node != vmi.node) {
+            continue;
+        }
+        if (found == nullptr || (found->deletion && !pod.deletion)) {
+            found = &pod;
+        }
+    }
+    return found;
+}
+
+/// Its model, or what the creation webhook would have filled in (dossier §5.3).
+std::string cpu_model_of(const kube::Vmi& vmi, const kube::KubeVirt* kubevirt) {
+    if (!vmi.cpu_model.empty()) {
+        return vmi.cpu_model.str();
+    }
+    if (vmi.architecture == "arm64") {
+        return "host-passthrough";
+    }
+    const bool configured = kubevirt != nullptr && !kubevirt->cpu_model.empty();
+    return configured ? kubevirt->cpu_model.str() : "host-model";
+}
+
+void add_features(const kube::Vmi& vmi, migration::MovingVm& vm) {
+    for (const auto& feature : vmi.cpu_features) {
+        const auto policy = feature.policy.view();
+        auto& list = policy == "optional"  ? vm.optional
+                     : policy == "disable" ? vm.disabled
+                     : policy == "forbid"  ? vm.forbidden
+                                           : vm.required;
+        list.push_back(feature.name.str());
+    }
+    for (auto* list : {&vm.required, &vm.optional, &vm.disabled, &vm.forbidden}) {
+        *list = migration::make_feature_set(std::move(*list));
+    }
+}
+
+migration::MovingVm moving_vm(const Objects& objects, const kube::Vmi& vmi) {
+    const auto* kubevirt = kubevirt_in_force(objects.kubevirts);
+    const auto* launcher = launcher_of(objects, vmi);
+    const auto node = find_node(objects, vmi.node.view());
+    migration::MovingVm vm;
+    vm.node = vmi.node.str();
+    if (kubevirt != nullptr) {
+        vm.cluster_selectors = plain_labels(kubevirt->node_selectors);
+    }
+    vm.vm_selectors = plain_labels(vmi.node_selector);
+    vm.arch = vmi.architecture.str();
+    vm.machine_type = vmi.machine.empty() ? vmi.machine_asked.str() : vmi.machine.str();
+    vm.cpu_model = cpu_model_of(vmi, kubevirt);
+    add_features(vmi, vm);
+    if (vmi.tsc_hz && *vmi.tsc_hz > 0) {
+        vm.tsc_hz = static_cast<std::uint64_t>(*vmi.tsc_hz);
+    }
+    const auto* emulation = kube::find_condition(vmi.conditions, "SoftwareEmulation");
+    vm.emulated = emulation != nullptr && emulation->status == "True";
+    vm.moved = launcher != nullptr ? !launcher->migration_uid.empty() : vmi.migration.has_value();
+    if (launcher != nullptr) {
+        vm.pod = plain_labels(launcher->node_selector);
+    }
+    if (node) {
+        vm.source = plain_labels((*node)->labels);
+    }
+    return vm;
+}
+
+/// What keeps the VMI from being migrated at all (dossier §4.5).
+std::optional<Reason> why_not_movable(const kube::Vmi& vmi) {
+    Reason reason{.code = ReasonCode::not_running, .layer = Layer::stock, .text = {}, .keys = {}};
+    if (vmi.phase != "Running") {
+        reason.text = "the VMI does not run: its phase is " +
+                      (vmi.phase.empty() ? "not set yet" : vmi.phase.str());
+        return reason;
+    }
+    if (vmi.deletion) {
+        reason.text = "the VMI is being deleted";
+        return reason;
+    }
+    const auto* movable = kube::find_condition(vmi.conditions, "LiveMigratable");
+    if (movable == nullptr || movable->status != "False") {
+        return std::nullopt;
+    }
+    reason.code = ReasonCode::not_migratable;
+    reason.text = "KubeVirt says that the VMI is not migratable: " + movable->reason.str() +
+                  (movable->message.empty() ? "" : " (" + movable->message.str() + ")");
+    reason.keys = {movable->reason.str()};
+    return reason;
+}
+
+bool is_of_kubevirt(const migration::Labels& labels) {
+    return std::any_of(labels.begin(), labels.end(), [](const auto& entry) {
+        return entry.first.find("kubevirt.io/") != std::string::npos;
+    });
+}
+
+/// Asks node after node about one VMI. Refers to all that it is given.
+class Search {
+public:
+    Search(const migration::MovingVm& vm, std::optional<Reason> blocked,
+           const migration::CpuMap* map)
+        : pod_(migration::target_pod(vm)),
+          cpu_(migration::assumed_guest(vm, pod_, map)),
+          guest_(migration::prepare(cpu_, pod_.stock, map)),
+          blocked_(std::move(blocked)),
+          map_(map) {}
+    Search(const Search&) = delete;
+    Search& operator=(const Search&) = delete;
+    Search(Search&&) = delete;
+    Search& operator=(Search&&) = delete;
+    ~Search() = default;
+
+    [[nodiscard]] Comparison ask(const kube::Node& node, WallTime now) const {
+        if (blocked_ && blocked_->code == ReasonCode::not_running) {
+            Comparison answer;  // there is no CPU to speak of
+            migration::refuse(answer, *blocked_);
+            return answer;
+        }
+        const auto state = node_state(node, now);
+        const auto profile = migration::label_profile(state.stock, map_);
+        const auto facts = migration::label_facts(state.stock);
+        const migration::NodeView view{
+            .profile = profile, .facts = facts, .labels = state.labels, .labels_derived = false};
+        auto answer = migration::compare(guest_, migration::prepare(view, map_));
+        if (blocked_) {
+            only(answer, *blocked_);
+        } else if (!is_of_kubevirt(state.labels)) {
+            only(answer, {.code = ReasonCode::unschedulable,
+                          .layer = Layer::stock,
+                          .text = "the target node has no label of KubeVirt: no virt-handler runs "
+                                  "there",
+                          .keys = {std::string{migration::label::schedulable}}});
+        } else {
+            migration::apply(pod_, state.labels, answer);
+            if (auto closed = why_closed(state)) {
+                migration::refuse(answer, std::move(*closed));
+            }
+        }
+        return answer;
+    }
+    [[nodiscard]] const migration::TargetPod& pod() const noexcept { return pod_; }
+    [[nodiscard]] const migration::GuestCpu& cpu() const noexcept { return cpu_; }
+
+private:
+    /// One reason of the stock layer, in place of all that follows from it or does not matter then.
+    static void only(Comparison& answer, Reason reason) {
+        std::erase_if(answer.reasons,
+                      [](const Reason& each) { return each.layer == Layer::stock; });
+        answer.gate = migration::Verdict::unknown;
+        migration::refuse(answer, std::move(reason));
+    }
+
+    migration::TargetPod pod_;
+    migration::GuestCpu cpu_;
+    migration::PreparedGuest guest_;
+    std::optional<Reason> blocked_;
+    const migration::CpuMap* map_;
+};
+
+/// Why no node has the frozen selectors, if none has.
+std::optional<std::string> frozen_note(const Objects& objects, const migration::MovingVm& vm) {
+    if (!vm.pod || vm.cpu_model != "host-model") {
+        return std::nullopt;
+    }
+    std::vector<migration::Labels> labels;
+    labels.reserve(objects.nodes.size());
+    std::vector<migration::LabelledNode> nodes;
+    for (const auto& node : objects.nodes) {
+        labels.push_back(plain_labels(node.labels));
+        nodes.push_back({.name = node.meta.name, .labels = labels.back()});
+    }
+    auto found = migration::judge_frozen_selectors(
+        {.selectors = *vm.pod, .node = vm.node, .live_features = std::nullopt}, nodes);
+    const bool fine = found.state == migration::FrozenState::not_frozen ||
+                      found.state == migration::FrozenState::fits;
+    return fine ? std::nullopt : std::optional{std::move(found.text)};
+}
+
+std::optional<std::string> underway_note(const Objects& objects, const kube::Vmi& vmi) {
+    for (const auto& migration : objects.migrations) {
+        if (migration.vmi_name == vmi.meta.name && migration.meta.space == vmi.meta.space &&
+            !migration.is_final()) {
+            const auto phase = migration.phase.empty() ? "not begun" : migration.phase.str();
+            const bool has_target =
+                vmi.migration && !vmi.migration->completed && !vmi.migration->target_node.empty();
+            return "migration " + migration.meta.name + " is under way (" + phase +
+                   (has_target ? ", to " + vmi.migration->target_node.str() : "") +
+                   "): KubeVirt takes no other until it has ended";
+        }
+    }
+    return std::nullopt;
+}
+
+std::vector<std::string> notes_of(const Objects& objects, const kube::Vmi& vmi,
+                                  const migration::MovingVm& vm, const Search& search) {
+    std::vector<std::string> notes;
+    if (auto underway = underway_note(objects, vmi)) {
+        notes.push_back(std::move(*underway));
+    }
+    if (auto frozen = frozen_note(objects, vm)) {
+        notes.push_back(std::move(*frozen));
+    }
+    const auto& of_pod = search.pod().notes;
+    notes.insert(notes.end(), of_pod.begin(), of_pod.end());
+    if (vm.cpu_model == "host-model" && search.cpu().doubt.empty()) {
+        notes.push_back("the guest's CPU is taken to be " + search.cpu().model +
+                        ", as its selectors or the labels of " + vm.node +
+                        " name it; what it really has, only its live XML tells");
+    }
+    notes.emplace_back("affinity, taints other than a cordon's, and free resources are not judged");
+    if (auto devices = migration::not_judged(search.cpu()); !devices.empty()) {
+        notes.push_back(std::move(devices));
+    }
+    return notes;
+}
+
+std::string listed(const std::vector<const kube::Vmi*>& vmis) {
+    constexpr std::size_t most = 5;
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < std::min(most, vmis.size()); ++i) {
+        names.push_back(full_name(vmis[i]->meta));
+    }
+    return migration::join(names) + (vmis.size() > most ? ", …" : "");
+}
+
+Error no_such_vmi(const Objects& objects, std::string_view name, std::string_view node) {
+    std::vector<std::string> names;
+    for (const auto& vmi : objects.vmis) {
+        names.push_back(vmi.meta.name);
+        names.push_back(full_name(vmi.meta));
+    }
+    const auto near = nearest(name, names);
+    return {Errc::not_found,
+            "no VMI '" + std::string{name} + "'" +
+                (node.empty() ? "" : " on node " + std::string{node}) +
+                (near.empty() || near == name ? "" : "; did you mean '" + near + "'?")};
+}
+
+}  // namespace
+
+Result<const kube::Vmi*> find_vmi(const Objects& objects, std::string_view name,
+                                  std::string_view node) {
+    std::vector<const kube::Vmi*> found;
+    for (const auto& vmi : objects.vmis) {
+        const bool named = vmi.meta.name == name || full_name(vmi.meta) == name ||
+                           (!name.empty() && vmi.meta.uid == name);
+        if (named && (node.empty() || vmi.node == node)) {
+            found.push_back(&vmi);
+        }
+    }
+    if (found.empty()) {
+        return fail(no_such_vmi(objects, name, node));
+    }
+    if (found.size() > 1) {
+        return fail(Errc::invalid, "several VMIs are called '" + std::string{name} +
+                                       "': " + listed(found) + "; name one as NAMESPACE/NAME");
+    }
+    return found.front();
+}
+
+migration::Placement place_vmi(const Objects& objects, const kube::Vmi& vmi, WallTime now,
+                               const migration::CpuMap* map) {
+    const auto vm = moving_vm(objects, vmi);
+    auto blocked = why_not_movable(vmi);
+    const bool runs = !blocked || blocked->code != ReasonCode::not_running;
+    const Search search(vm, std::move(blocked), map);
+    migration::Placement placement;
+    placement.subject = full_name(vmi.meta);
+    placement.source = vm.node;
+    for (const auto& node : objects.nodes) {
+        if (node.meta.name != vm.node) {
+            placement.nodes.push_back(
+                {.node = node.meta.name, .comparison = search.ask(node, now)});
+        }
+    }
+    if (runs) {
+        placement.notes = notes_of(objects, vmi, vm, search);
+    }
+    return placement;
+}
+
+}  // namespace scout::cluster
