@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/label_plan.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+
+#include "cluster/levels.h"
+
+namespace scout::cluster {
+namespace {
+
+namespace json = boost::json;
+using std::chrono::milliseconds;
+
+/// A loop that wakes late may catch up for so long while it fills; otherwise the rate is strict.
+constexpr milliseconds catch_up{50};
+
+json::object entry(json::string_view key, json::value value) {
+    json::object out;
+    out[key] = std::move(value);
+    return out;
+}
+
+}  // namespace
+
+std::string apply_body(std::string_view node, const NodeMarks& marks) {
+    json::object metadata = entry("name", json::string_view{node});
+    if (marks.level) {
+        metadata["labels"] = entry(level_label, json::string_view{*marks.level});
+    }
+    if (marks.profile) {
+        metadata["annotations"] = entry(profile_annotation, json::string_view{*marks.profile});
+    }
+    json::object object = entry("apiVersion", "v1");
+    object["kind"] = "Node";
+    object["metadata"] = std::move(metadata);
+    return json::serialize(object);
+}
+
+std::string removal_body(const NodeMarks& marks) {
+    json::object metadata;
+    if (!marks.level) {
+        metadata["labels"] = entry(level_label, nullptr);
+    }
+    if (!marks.profile) {
+        metadata["annotations"] = entry(profile_annotation, nullptr);
+    }
+    return json::serialize(entry("metadata", std::move(metadata)));
+}
+
+LabelPlan::LabelPlan(LabelPlanRules rules, std::uint64_t seed, SteadyTime now)
+    : rules_(rules), random_(seed), start_(now), slot_(now) {}
+
+void LabelPlan::set(std::string_view name, NodeMarks wanted, NodeMarks carried, SteadyTime now) {
+    note_first_fill(now);
+    auto place = nodes_.find(name);
+    if (place == nodes_.end()) {
+        if (wanted == carried) {
+            return;
+        }
+        place = nodes_.try_emplace(std::string{name}).first;
+        place->second.name = place->first;
+        place->second.changed = now;
+    }
+    auto& node = place->second;
+    const bool another = node.wanted != wanted;
+    node.gone = false;
+    node.wanted = std::move(wanted);
+    node.carried = std::move(carried);
+    if (node.phase == Phase::under_way) {
+        return;
+    }
+    if (node.wanted == node.carried) {
+        drop(place);
+    } else if (another && node.phase == Phase::accepted) {
+        node.changed = now;
+        settle(node, now);
+    } else if (node.phase == Phase::settling && (another || !node.due)) {
+        settle(node, now);
+    }
+}
+
+void LabelPlan::forget(std::string_view name) {
+    const auto place = nodes_.find(name);
+    if (place == nodes_.end()) {
+        return;
+    }
+    if (place->second.phase == Phase::under_way) {
+        place->second.gone = true;
+    } else {
+        drop(place);
+    }
+}
+
+std::vector<LabelPlan::Write> LabelPlan::take(SteadyTime now) {
+    note_first_fill(now);
+    std::vector<Write> writes;
+    while (!due_.empty() && due_.begin()->first <= now && slot_ <= now &&
+           under_way_ < rules_.under_way) {
+        writes.push_back(begin(*due_.begin()->second));
+        take_slot(now);
+    }
+    return writes;
+}
+
+void LabelPlan::done(std::string_view name, bool accepted, SteadyTime now) {
+    const auto place = nodes_.find(name);
+    if (place == nodes_.end() || place->second.phase != Phase::under_way) {
+        throw std::logic_error("label plan: a write ended that did not begin");
+    }
+    auto& node = place->second;
+    --under_way_;
+    if (node.gone || node.wanted == node.carried) {
+        drop(place);
+    } else if (!accepted) {
+        node.phase = Phase::failed;
+        plan(node, now + retry_delay(node));
+        ++node.tries;
+    } else if (node.wanted != node.written) {
+        node.tries = 0;
+        node.changed = now;
+        settle(node, now);
+    } else {
+        node.phase = Phase::accepted;
+        plan(node, now + std::max(rules_.shown_after, retry_delay(node)));
+        ++node.tries;
+    }
+}
+
+std::optional<SteadyTime> LabelPlan::next() const {
+    if (due_.empty() || under_way_ >= rules_.under_way) {
+        return std::nullopt;
+    }
+    return std::max(due_.begin()->first, slot_);
+}
+
+void LabelPlan::plan(Node& node, std::optional<SteadyTime> due) {
+    if (node.due) {
+        due_.erase({*node.due, &node});
+    }
+    node.due = due;
+    if (due) {
+        due_.emplace(*due, &node);
+    }
+}
+
+void LabelPlan::settle(Node& node, SteadyTime now) {
+    node.phase = Phase::settling;
+    node.left_out_in_vain = false;
+    plan(node, std::min(now + rules_.quiet, node.changed + rules_.longest));
+}
+
+void LabelPlan::drop(Nodes::iterator node) {
+    plan(node->second, std::nullopt);
+    nodes_.erase(node);
+}
+
+/// Twice as long after each try, with jitter.
+milliseconds LabelPlan::retry_delay(const Node& node) {
+    constexpr unsigned most_doublings = 16;
+    const auto wait = std::min(rules_.retry.most,
+                               rules_.retry.least * (1U << std::min(node.tries, most_doublings)));
+    return jittered(wait, 0.25, random_);
+}
+
+void LabelPlan::take_slot(SteadyTime now) {
+    const double per_second = filled_ ? rules_.per_second : rules_.first_fill_per_second;
+    const double farther = std::uniform_real_distribution{1.0, 1.0 + rules_.jitter}(random_);
+    const auto apart = std::chrono::duration<double>{farther / per_second};
+    slot_ = std::max(slot_, filled_ ? now : now - catch_up) +
+            std::chrono::duration_cast<SteadyTime::duration>(apart);
+}
+
+void LabelPlan::note_first_fill(SteadyTime now) {
+    filled_ = filled_ || (nodes_.empty() && now - start_ >= rules_.first_fill_least);
+}
+
+LabelPlan::Write LabelPlan::begin(Node& node) {
+    const bool again = node.phase == Phase::accepted;
+    const bool left_out = (!node.wanted.level && node.carried.level) ||
+                          (!node.wanted.profile && node.carried.profile);
+    node.left_out_in_vain = left_out && (again || node.left_out_in_vain);
+    node.phase = Phase::under_way;
+    node.written = node.wanted;
+    plan(node, std::nullopt);
+    ++under_way_;
+    return {.node = std::string{node.name},
+            .merge = node.left_out_in_vain,
+            .body = node.left_out_in_vain ? removal_body(node.wanted)
+                                          : apply_body(node.name, node.wanted)};
+}
+
+}  // namespace scout::cluster

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/label_plan.h"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace scout::cluster {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+const SteadyTime start{std::chrono::hours{1000}};
+const NodeMarks nothing;
+
+NodeMarks level(const char* value) {
+    return {.level = value, .profile = std::nullopt};
+}
+
+std::vector<std::string> names(const std::vector<LabelPlan::Write>& writes) {
+    std::vector<std::string> out;
+    for (const auto& write : writes) {
+        out.push_back(write.node);
+    }
+    return out;
+}
+
+/// A plan and the time; writes are taken whenever the plan asks for it.
+class LabelPlanTest : public ::testing::Test {
+protected:
+    /// Lets time pass and returns what was begun meanwhile, with the time since the start.
+    std::vector<std::pair<std::string, milliseconds>> pass(milliseconds time) {
+        const auto end = now + time;
+        std::vector<std::pair<std::string, milliseconds>> begun;
+        while (plan.next() && *plan.next() <= end) {
+            now = std::max(now, *plan.next());
+            const auto writes = plan.take(now);
+            EXPECT_FALSE(writes.empty()) << "next() says that there is something";
+            for (const auto& write : writes) {
+                begun.emplace_back(write.node, std::chrono::ceil<milliseconds>(now - start));
+                last = write;
+            }
+        }
+        now = end;
+        return begun;
+    }
+    void set(const char* node, const NodeMarks& wanted, const NodeMarks& carried) {
+        plan.set(node, wanted, carried, now);
+    }
+    void done(const char* node, bool accepted = true) { plan.done(node, accepted, now); }
+
+    SteadyTime now = start;
+    LabelPlan plan{{}, 7, start};
+    LabelPlan::Write last;
+};
+
+TEST(LabelBodyTest, LabelAndAnnotationAreInOneApply) {
+    EXPECT_EQ(apply_body("n\"1", {.level = "50", .profile = "p-1"}),
+              R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"n\"1",)"
+              R"("labels":{"kubevirt/host-model-migratability-level":"50"},)"
+              R"("annotations":{"virt-scout.io/cpu-profile":"p-1"}}})");
+    EXPECT_EQ(apply_body("n", {}), R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"n"}})");
+}
+
+TEST(LabelBodyTest, ARemovalTakesAwayWhatIsNotWantedAlone) {
+    EXPECT_EQ(removal_body({.level = std::nullopt, .profile = "p"}),
+              R"({"metadata":{"labels":{"kubevirt/host-model-migratability-level":null}}})");
+    EXPECT_EQ(removal_body({}),
+              R"({"metadata":{"labels":{"kubevirt/host-model-migratability-level":null},)"
+              R"("annotations":{"virt-scout.io/cpu-profile":null}}})");
+}
+
+TEST_F(LabelPlanTest, NothingIsWrittenWhereNothingIsWrong) {
+    set("a", level("50"), level("50"));
+    EXPECT_EQ(plan.next(), std::nullopt);
+    EXPECT_THAT(plan.take(now + seconds{60}), IsEmpty());
+}
+
+TEST_F(LabelPlanTest, AChangeWaitsForAQuietTimeAndIsWrittenOnce) {
+    set("a", level("10"), nothing);
+    EXPECT_THAT(pass(milliseconds{900}), IsEmpty());
+    set("a", level("20"), nothing);
+    EXPECT_THAT(pass(milliseconds{900}), IsEmpty());
+
+    EXPECT_THAT(pass(seconds{1}), ElementsAre(std::pair{"a", milliseconds{1900}}));
+
+    EXPECT_EQ(last.body, apply_body("a", level("20")));
+    EXPECT_FALSE(last.merge);
+    EXPECT_THAT(plan.take(now), IsEmpty()) << "it is under way";
+    set("a", level("20"), level("20"));
+    done("a");
+    EXPECT_THAT(pass(seconds{600}), IsEmpty());
+}
+
+TEST_F(LabelPlanTest, AChangeDoesNotWaitForEver) {
+    for (int i = 0; i < 100; ++i) {
+        set("a", level(std::to_string(i).c_str()), nothing);
+        if (!pass(milliseconds{100}).empty()) {
+            EXPECT_EQ(i, 29);
+            return;
+        }
+    }
+    FAIL() << "it was never written";
+}
+
+TEST_F(LabelPlanTest, WhatIsRightAgainInTimeIsNotWritten) {
+    set("a", level("10"), level("20"));
+    set("a", level("20"), level("20"));
+    EXPECT_EQ(plan.waiting(), 0U);
+    EXPECT_EQ(plan.next(), std::nullopt);
+}
+
+TEST_F(LabelPlanTest, ANodeIsNeverWrittenTwiceAtATime) {
+    set("a", level("10"), nothing);
+    EXPECT_EQ(pass(seconds{2}).size(), 1U);
+    set("a", level("20"), nothing);
+    EXPECT_THAT(pass(seconds{30}), IsEmpty());
+
+    done("a");
+
+    EXPECT_EQ(pass(seconds{2}).size(), 1U);
+    EXPECT_EQ(last.body, apply_body("a", level("20")));
+}
+
+TEST_F(LabelPlanTest, OldNewsOfANodeDoesNotRepeatTheWrite) {
+    set("a", level("10"), level("5"));
+    EXPECT_EQ(pass(seconds{2}).size(), 1U);
+    done("a");
+    set("a", level("10"), level("5"));
+    EXPECT_THAT(pass(seconds{9}), IsEmpty());
+    EXPECT_THAT(names(plan.take(now + seconds{2})), ElementsAre("a")) << "it did not show";
+}
+
+TEST_F(LabelPlanTest, AFailedWriteIsTriedAgainAtLongerAndLongerIntervals) {
+    set("a", level("10"), nothing);
+    EXPECT_EQ(pass(seconds{2}).size(), 1U);
+    std::vector<seconds> most{seconds{2}, seconds{3}, seconds{5}, seconds{10}, seconds{20}};
+    auto before = now;
+    for (const auto limit : most) {
+        done("a", false);
+        before = now;
+        ASSERT_TRUE(plan.next());
+        now = *plan.next();
+        EXPECT_LE(now - before, limit);
+        EXPECT_GE(now - before, limit / 4);
+        EXPECT_THAT(names(plan.take(now)), ElementsAre("a"));
+    }
+    for (int i = 0; i < 100; ++i) {
+        done("a", false);
+        set("a", level(i % 2 == 0 ? "11" : "12"), nothing);
+        before = now;
+        now = plan.next().value();
+        EXPECT_THAT(names(plan.take(now)), ElementsAre("a"));
+    }
+    EXPECT_LE(now - before, seconds{75}) << "never longer than the longest";
+    EXPECT_GE(now - before, seconds{45}) << "a change does not shorten it";
+    set("a", level("11"), level("11"));
+    done("a");
+    EXPECT_EQ(plan.next(), std::nullopt);
+}
+
+TEST_F(LabelPlanTest, ALabelOfSomebodyElseIsTakenAwayByAMergePatch) {
+    set("a", nothing, level("50"));
+    EXPECT_EQ(pass(seconds{2}).size(), 1U);
+    EXPECT_FALSE(last.merge);
+    EXPECT_EQ(last.body, apply_body("a", {}));
+    done("a");
+
+    EXPECT_EQ(pass(seconds{20}).size(), 1U);
+
+    EXPECT_TRUE(last.merge);
+    EXPECT_EQ(last.body, removal_body({}));
+    done("a", false);
+    EXPECT_EQ(pass(seconds{20}).size(), 1U);
+    EXPECT_TRUE(last.merge) << "an error changes nothing";
+    done("a");
+    set("a", level("50"), level("40"));
+    EXPECT_EQ(pass(seconds{20}).size(), 1U);
+    EXPECT_FALSE(last.merge);
+}
+
+TEST_F(LabelPlanTest, AGoneNodeIsForgottenButNotItsWriteUnderWay) {
+    set("a", level("10"), nothing);
+    plan.forget("a");
+    EXPECT_EQ(plan.next(), std::nullopt);
+    plan.forget("never");
+
+    set("a", level("10"), nothing);
+    EXPECT_EQ(pass(seconds{2}).size(), 1U);
+    plan.forget("a");
+    set("a", level("30"), nothing);
+    EXPECT_THAT(pass(seconds{10}), IsEmpty()) << "the write of the node before it is under way";
+    done("a", false);
+    EXPECT_EQ(pass(seconds{3}).size(), 1U);
+    EXPECT_EQ(last.body, apply_body("a", level("30")));
+    plan.forget("a");
+    done("a");
+    EXPECT_EQ(plan.next(), std::nullopt);
+    EXPECT_THROW(done("a"), std::logic_error);
+}
+
+/// Begins and ends writes at once; the most of them in any second.
+class LabelPlanRateTest : public LabelPlanTest {
+protected:
+    void change_all(const char* value) {
+        for (int i = 0; i < nodes; ++i) {
+            set(("n" + std::to_string(i)).c_str(), level(value), nothing);
+        }
+    }
+    void write_all(const char* value) {
+        std::deque<SteadyTime> last_second;
+        begun = 0;
+        most = 0;
+        const auto first = now;
+        while (plan.next()) {
+            now = std::max(now, *plan.next());
+            for (const auto& write : plan.take(now)) {
+                ++begun;
+                last_second.push_back(now);
+                set(write.node.c_str(), level(value), level(value));
+                done(write.node.c_str());
+            }
+            std::erase_if(last_second, [this](auto time) { return now - time >= seconds{1}; });
+            most = std::max(most, last_second.size());
+        }
+        took = now - first;
+    }
+
+    static constexpr int nodes = 1000;
+    int begun = 0;
+    std::size_t most = 0;
+    SteadyTime::duration took{};
+};
+
+TEST_F(LabelPlanRateTest, TheFirstFillIsFasterThanWhatFollows) {
+    change_all("10");
+    write_all("10");
+    EXPECT_EQ(begun, nodes);
+    EXPECT_LE(most, 105U);
+    EXPECT_GE(took, seconds{10});
+    EXPECT_LE(took, seconds{13});
+
+    pass(seconds{30});
+    change_all("20");
+    write_all("20");
+    EXPECT_EQ(begun, nodes);
+    EXPECT_LE(most, 20U);
+    EXPECT_LE(took, seconds{60});
+}
+
+TEST_F(LabelPlanRateTest, ALeaderThatFoundEverythingRightDoesNotFillLater) {
+    pass(seconds{60});
+    change_all("10");
+    write_all("10");
+    EXPECT_LE(most, 20U);
+}
+
+TEST_F(LabelPlanRateTest, ALateLoopCatchesUpALittleWhileItFills) {
+    change_all("10");
+    for (int i = 0; i < 3; ++i) {
+        now += seconds{10};
+        const auto writes = plan.take(now).size();
+        EXPECT_GE(writes, 2U);
+        EXPECT_LE(writes, 6U) << "time that nobody used is not saved up";
+    }
+}
+
+TEST_F(LabelPlanRateTest, AtMostSoManyAreUnderWay) {
+    change_all("10");
+    pass(seconds{60});
+    EXPECT_EQ(plan.under_way(), 50U);
+    EXPECT_EQ(plan.next(), std::nullopt) << "one must end first";
+    done(last.node.c_str());
+    EXPECT_TRUE(plan.next());
+}
+
+}  // namespace
+}  // namespace scout::cluster
