@@ -302,10 +302,11 @@ std::optional<Reason> not_comparable(const GuestCpu& guest) {
             {"host-passthrough"});
     }
     if (guest.model.empty()) {
-        return truth_reason(ReasonCode::not_comparable,
-                            "the document names no CPU model for the guest; use the live XML of a "
-                            "running guest",
-                            {"model"});
+        return truth_reason(
+            ReasonCode::not_comparable,
+            (guest.doubt.empty() ? "the document names no CPU model for the guest" : guest.doubt) +
+                "; use the live XML of a running guest",
+            {"model"});
     }
     return std::nullopt;
 }

@@ -225,6 +225,8 @@ void check_models(const StockGuest& guest, Gate& gate) {
         gate.add(as_host_model(guest, gate.target()));
     } else if (named) {
         gate.add(as_named_model(guest, gate.target()));
+    } else if (guest.not_told) {
+        gate.note(guest.not_told->code, guest.not_told->text, guest.not_told->keys);
     }
 }
 

@@ -60,6 +60,7 @@ struct StockGuest {
     bool vendor_not_told = false;      ///< one may be asked for, and nobody knows which
     std::string machine_type;          ///< empty: not asked
     std::optional<std::uint64_t> tsc_hz;
+    std::optional<Reason> not_told;    ///< why nobody knows what is asked for its CPU's sake
     std::optional<Reason> impossible;  ///< as host-model KubeVirt could not even ask (no or two
                                        ///< host models)
 };

@@ -100,8 +100,8 @@ void ask_for_host_model(const MovingVm& vm, TargetPod& out) {
             "what "
             "its host-model has: whether a target can run it, only the CPU truth tells");
     } else if (!out.frozen) {
-        out.stock.impossible = why_not_told(vm);
-        if (!out.stock.impossible) {
+        out.stock.not_told = why_not_told(vm);
+        if (!out.stock.not_told) {
             auto guest = stock_host_model_guest(stock_node(*vm.source), {});
             out.stock.host_model = std::move(guest.host_model);
             out.stock.features = std::move(guest.features);
@@ -177,6 +177,8 @@ GuestCpu host_model_cpu(const MovingVm& vm, const TargetPod& pod, const CpuMap* 
     auto guest = host_model_guest(label_profile(told ? first_node(source, pod) : source, map));
     if (!vm.source) {
         guest.doubt = "the labels of node " + vm.node + ", where the guest runs, are not known";
+    } else if (pod.stock.not_told) {
+        guest.doubt = pod.stock.not_told->text;
     } else if (pod.stock.impossible) {
         guest.doubt = pod.stock.impossible->text;
     } else if (!told && vm.moved) {

@@ -269,6 +269,19 @@ const Unknown unknowns[] = {
 INSTANTIATE_TEST_SUITE_P(Rules, UnknownPodTest, testing::ValuesIn(unknowns),
                          [](const auto& made) { return made.param.name; });
 
+TEST_F(TargetPodTest, WhatIsKnownStillRefusesWhereTheCpuIsNot) {
+    vm.source.reset();
+    auto target = node_labels("Large", large);
+    target["kubevirt.io/schedulable"] = "false";
+
+    const auto answer = ask(target);
+
+    EXPECT_EQ(answer.gate, Verdict::cannot);
+    EXPECT_THAT(stock_reasons(answer), ElementsAre("unschedulable: kubevirt.io/schedulable",
+                                                   "vendor: " + vendor, "not-comparable: n1"));
+    EXPECT_THAT(answer.reasons.back().text, HasSubstr("labels of node n1, where the guest runs"));
+}
+
 TEST_F(TargetPodTest, FrozenSelectorsAreKnownThoughTheSourceIsNot) {
     vm.moved = true;
     vm.pod = Labels{{known + "Large", "true"}, {vendor + "Intel", "true"}};
