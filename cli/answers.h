@@ -6,13 +6,16 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
+#include "cluster/levels.h"
 #include "migration/baseline.h"
 #include "migration/class_rows.h"
 #include "migration/comparison.h"
 #include "migration/cpu_truth.h"
 #include "migration/guest.h"
+#include "migration/label_check.h"
 #include "migration/labels.h"
 #include "migration/profile.h"
 #include "migration/upgrade_impact.h"
@@ -67,10 +70,28 @@ struct MatrixAnswer {
     std::vector<DocumentState> left_out;       ///< files that could not be used
 };
 
+/// `matrix` of a cluster: each node's level and destinations, and what is refused.
+struct LevelsAnswer {
+    cluster::Levels levels;
+    migration::Layer layer{};             ///< of levels and destinations
+    std::string map;                      ///< cpu_map in use; empty: none
+    std::vector<DocumentState> left_out;  ///< objects and files that could not be used
+};
+
+/// `labels --check`: what is wrong with the labels of each node.
+struct LabelCheckAnswer {
+    std::vector<migration::NodeFindings> nodes;
+    std::string map;                      ///< cpu_map in use; empty: none
+    std::vector<DocumentState> left_out;  ///< objects and files that could not be used
+};
+
+/// Hosts by themselves, or the nodes of a cluster.
+using AnyMatrix = std::variant<MatrixAnswer, LevelsAnswer>;
+
 /// One line of `nodes`.
 struct NodeLine {
     std::string name;
-    std::string freshness;  ///< fresh, stale, gone, unknown
+    std::string freshness;  ///< fresh, stale, gone, unknown; empty: no agent is asked, and no age
     std::uint64_t age_ms = 0;
     std::string arch;
     std::string virt_type;
@@ -81,9 +102,11 @@ struct NodeLine {
     std::uint32_t guests = 0;
     bool comparable = false;
     std::string reason;
-    std::uint32_t level = 0;
+    std::optional<std::uint32_t> level;  ///< none: the node is not counted
     std::uint32_t destinations = 0;
     std::vector<std::string> notices;
+    std::optional<bool> schedulable;  ///< takes VMs now; none: nobody tells
+    std::string not_counted;          ///< why there is no level; empty otherwise
 };
 
 struct NodesAnswer {
@@ -112,6 +135,18 @@ struct GuestsAnswer {
 struct GuestEvent {
     std::string_view event;  ///< added, changed, removed
     GuestLine guest;
+};
+
+/// One line of `debug watch`.
+struct WatchLine {
+    std::string_view event;  ///< add, update, delete, synced
+    std::string kind;        ///< "nodes", "virtualmachines.kubevirt.io"
+    std::string space;       ///< namespace
+    std::string name;
+    std::string uid;
+    std::string version;
+    std::string_view found_by;  ///< watch, or the list that found it; empty for synced
+    std::size_t objects = 0;    ///< that are known now
 };
 
 struct NodeDetail {

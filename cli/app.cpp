@@ -69,47 +69,89 @@ CLI::App& add_command(CLI::App& app, Request& request, const Command& command) {
     return *sub;
 }
 
+/// Commands that answer from a dump of a cluster as well.
+void add_dump_options(CLI::App& command, Request& request) {
+    command
+        .add_option("--from", request.dump.paths,
+                    "a dump of a cluster instead of the aggregator: files and folders of "
+                    "Kubernetes objects, YAML or JSON, .gz too (may be given again)")
+        ->type_name("FILE|DIR")
+        ->allow_extra_args(false);
+}
+
+void add_machine_option(CLI::App& command, Request& request) {
+    command
+        .add_option("--machine-type", request.dump.machine_type,
+                    "with --from: judge host-model guests for this machine type (default: the "
+                    "cluster's)")
+        ->type_name("TYPE");
+}
+
+/// Of these, those that show levels.
+void add_judging_options(CLI::App& command, Request& request) {
+    add_machine_option(command, request);
+    command
+        .add_option("--layer", request.dump.layer,
+                    "with --from: layer that levels and destinations are of (default: stock)")
+        ->type_name("stock|truth");
+}
+
 void add_fleet_commands(CLI::App& app, Request& request) {
-    add_command(app, request,
-                {"nodes", "list the nodes, how fresh they are and where their guests could go",
-                 run_nodes, "  scoutctl nodes\n  scoutctl nodes -o json | jq '.nodes[].level'\n"});
+    auto& nodes = add_command(
+        app, request,
+        {"nodes", "list the nodes, how fresh they are and where their guests could go", run_nodes,
+         "  scoutctl nodes\n  scoutctl nodes -o json | jq '.nodes[].level'\n"
+         "  scoutctl nodes --from must-gather/\n"});
+    add_dump_options(nodes, request);
+    add_judging_options(nodes, request);
     auto& node = add_command(app, request,
                              {"node", "show what one node can run", run_node,
                               "  scoutctl node n1\n  scoutctl node n1 -o wide\n"});
     node.add_option("NAME", request.subject, "name of the node")->required();
+    add_dump_options(node, request);
+    add_judging_options(node, request);
     auto& guests =
         add_command(app, request,
                     {"guests", "list the guests, or follow what happens to them", run_guests,
                      "  scoutctl guests --node n1\n  scoutctl guests --watch -o json\n"});
     guests.add_option("--node", request.node, "only guests of this node")->type_name("NAME");
     guests.add_flag("--watch", request.watch, "then write a line for every change, until stopped");
+    add_dump_options(guests, request);
 }
 
 void add_question_commands(CLI::App& app, Request& request) {
     auto& where = add_command(app, request,
                               {"where", "say where a guest can go", run_where,
                                "  scoutctl where vm-7\n  scoutctl where host-model@n1\n"
-                               "  scoutctl where vm-7.xml --on hosts/\n"});
+                               "  scoutctl where vm-7.xml --on hosts/\n"
+                               "  scoutctl where shop/web-2 --from must-gather/\n"});
     where
         .add_option("SUBJECT", request.subject,
                     "a guest's name or UUID, guest/NAME@NODE, host-model@NODE (a host-model guest "
                     "that would start there), file:PATH or a path (live domain XML or a host's "
-                    "document)")
+                    "document); with --from also NAMESPACE/NAME of a VMI")
         ->required();
     where.add_option("--on", request.on, "ask these hosts' documents instead of the aggregator")
         ->type_name("FILE|DIR");
+    add_dump_options(where, request);
+    add_machine_option(where, request);
     auto& why_not = add_command(app, request,
                                 {"why-not", "say why a guest cannot go to one node", run_why_not,
                                  "  scoutctl why-not vm-7 n2\n"
                                  "  scoutctl why-not vm-7.xml n2-domcapabilities.xml\n"});
     why_not.add_option("SUBJECT", request.subject, "as for where")->required();
     why_not.add_option("TARGET", request.target, "a node, or a host's document")->required();
+    add_dump_options(why_not, request);
+    add_machine_option(why_not, request);
     auto& matrix =
         add_command(app, request,
                     {"matrix", "show for every node where its host-model guests can go", run_matrix,
-                     "  scoutctl matrix\n  scoutctl matrix --documents hosts/\n"});
+                     "  scoutctl matrix\n  scoutctl matrix --documents hosts/\n"
+                     "  scoutctl matrix --from must-gather/ -o json\n"});
     matrix.add_option("--documents", request.documents, "these hosts' documents instead")
         ->type_name("FILE|DIR");
+    add_dump_options(matrix, request);
+    add_judging_options(matrix, request);
 }
 
 void add_host_commands(CLI::App& app, Request& request) {
@@ -119,6 +161,7 @@ void add_host_commands(CLI::App& app, Request& request) {
          run_baseline, "  scoutctl baseline n1 n2 n3\n  scoutctl baseline hosts/ -o yaml\n"});
     baseline.add_option("NODES", request.items, "nodes, or files and folders of documents")
         ->type_name("NODE|FILE|DIR");
+    add_dump_options(baseline, request);
     auto& impact = add_command(
         app, request,
         {"upgrade-impact", "say what an upgrade of a host means for its guests", run_upgrade_impact,
@@ -161,13 +204,18 @@ void add_single_document_commands(CLI::App& app, Request& request) {
         ->type_name("FILE|DIR|-");
     auto& labels = add_command(
         app, request,
-        {"labels", "show the node labels that KubeVirt would write for a host", run_labels,
+        {"labels",
+         "show the node labels that KubeVirt would write for a host, or check those of nodes",
+         run_labels,
          "  scoutctl labels host.xml\n"
-         "  scoutctl labels host.xml --obsolete-cpu-models Conroe,Penryn\n"});
+         "  scoutctl labels host.xml --obsolete-cpu-models Conroe,Penryn\n"
+         "  scoutctl labels --check --from must-gather/\n"});
     labels
         .add_option("DOCUMENT", request.subject, "document or labeller folder; - is standard input")
-        ->required()
         ->type_name("FILE|DIR|-");
+    labels.add_flag("--check", request.check,
+                    "with --from: hold the labels of each node against the rules");
+    add_dump_options(labels, request);
     labels
         .add_option("--obsolete-cpu-models", request.obsolete_models,
                     "keys of the KubeVirt CR's obsoleteCPUModels, with commas (default: KubeVirt's "
@@ -175,6 +223,35 @@ void add_single_document_commands(CLI::App& app, Request& request) {
         ->delimiter(',')
         ->allow_extra_args(false)
         ->type_name("NAMES");
+}
+
+void add_debug_command(CLI::App& app, Request& request) {
+    auto& debug = add_command(
+        app, request,
+        {"debug", "watch: show what happens to objects of a cluster, as our informers see it",
+         run_debug,
+         "  scoutctl debug watch nodes -o json\n"
+         "  scoutctl debug watch vmis --namespace shop --until-synced\n"
+         "  scoutctl debug watch deployments.v1.apps --context prod\n"});
+    debug.add_option("WHAT", request.subject, "watch")->required()->type_name("watch");
+    debug
+        .add_option("KIND", request.target,
+                    "nodes, pods, launchers, vmis, vmims, kubevirts, leases, events, crds, or "
+                    "PLURAL.VERSION.GROUP of any kind")
+        ->required();
+    auto& watch = request.watch_of;
+    debug
+        .add_option("--kubeconfig", watch.kubeconfig,
+                    "default: KUBECONFIG, ~/.kube/config, the account of this pod")
+        ->type_name("FILE");
+    debug.add_option("--context", watch.context, "of the kubeconfig (default: its current one)")
+        ->type_name("NAME");
+    debug.add_option("-n,--namespace", watch.space, "only objects in there")->type_name("NAME");
+    debug.add_option("-l,--selector", watch.labels, "only objects with these labels")
+        ->type_name("LABELS");
+    debug.add_option("--field-selector", watch.fields, "only objects with these fields")
+        ->type_name("FIELDS");
+    debug.add_flag("--until-synced", watch.until_synced, "end when all that is there was told");
 }
 
 void add_completion_command(CLI::App& app, Request& request) {
@@ -244,6 +321,7 @@ std::unique_ptr<CLI::App> make_app(Request& request) {
     add_host_commands(*app, request);
     add_compare_command(*app, request);
     add_single_document_commands(*app, request);
+    add_debug_command(*app, request);
     add_completion_command(*app, request);
     return app;
 }
@@ -269,7 +347,8 @@ int run(int argc, const char* const* argv, Surroundings surroundings) {
         surroundings.tell("scoutctl: " + shown(settled.error().message));
         return exit_code::error;
     }
-    Session session(std::move(settled->first), settled->second, std::move(surroundings));
+    Session session(std::move(settled->first), settled->second, std::move(surroundings),
+                    request.dump);
     return request.handler(session, request);
 }
 

@@ -5,6 +5,7 @@
 #include <system_error>
 #include <utility>
 
+#include "cli/dump_fleet.h"
 #include "cli/offline.h"
 #include "cli/pair_stream.h"
 #include "cli/progress.h"
@@ -103,6 +104,41 @@ int compare_all(Session& session, const std::string& folder, const migration::Cp
     return write_pairs(session, all, map);
 }
 
+int labels_of_document(Session& session, const Request& request) {
+    const auto map = session.map();
+    if (!map) {
+        return session.fail_with(map.error());
+    }
+    const auto host = load_host(request.subject, *map);
+    if (!host) {
+        return session.fail_with(host.error());
+    }
+    std::set<std::string, std::less<>> obsolete(request.obsolete_models.begin(),
+                                                request.obsolete_models.end());
+    const migration::LabelOptions options{.obsolete_models =
+                                              obsolete.empty() ? nullptr : &obsolete};
+    const auto& [profile, facts] = host->host.documents;
+    return session.show(
+        LabelsAnswer{.document = request.subject,
+                     .labels = migration::labeller_labels(profile, facts, *map, options),
+                     .left_out = migration::labels_not_derivable(profile, facts, *map),
+                     .map = migration::supported_features(profile, *map).map,
+                     .assumed = profile.origin == migration::ProfileOrigin::bare_cpu});
+}
+
+int check_labels(Session& session) {
+    const auto dump = session.dump();
+    if (!dump) {
+        return session.fail_with(dump.error());
+    }
+    const auto answer = (*dump)->check_labels();
+    const bool wrong = std::any_of(answer.nodes.begin(), answer.nodes.end(), [](const auto& node) {
+        return !node.findings.empty() &&
+               node.findings.front().severity == migration::Severity::error;
+    });
+    return session.show(answer, wrong ? exit_code::cannot : exit_code::can);
+}
+
 }  // namespace
 
 int run_compare(Session& session, const Request& request) {
@@ -135,25 +171,13 @@ int run_profile(Session& session, const Request& request) {
 }
 
 int run_labels(Session& session, const Request& request) {
-    const auto map = session.map();
-    if (!map) {
-        return session.fail_with(map.error());
+    const bool document = !request.subject.empty();
+    if (request.check != session.asks_dump() || document == request.check) {
+        return session.fail_with({Errc::invalid,
+                                  "labels: expected a document, or --check and --from with the "
+                                  "dump whose nodes are checked"});
     }
-    const auto host = load_host(request.subject, *map);
-    if (!host) {
-        return session.fail_with(host.error());
-    }
-    std::set<std::string, std::less<>> obsolete(request.obsolete_models.begin(),
-                                                request.obsolete_models.end());
-    const migration::LabelOptions options{.obsolete_models =
-                                              obsolete.empty() ? nullptr : &obsolete};
-    const auto& [profile, facts] = host->host.documents;
-    return session.show(
-        LabelsAnswer{.document = request.subject,
-                     .labels = migration::labeller_labels(profile, facts, *map, options),
-                     .left_out = migration::labels_not_derivable(profile, facts, *map),
-                     .map = migration::supported_features(profile, *map).map,
-                     .assumed = profile.origin == migration::ProfileOrigin::bare_cpu});
+    return request.check ? check_labels(session) : labels_of_document(session, request);
 }
 
 }  // namespace scout::cli

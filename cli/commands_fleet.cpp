@@ -22,7 +22,7 @@ int ask(Session& session, Ask question) {
         return session.fail_with(fleet.error());
     }
     auto answer = [&session, &fleet, &question] {
-        const Progress progress("asking the aggregator", session.progress());
+        const Progress progress(session.waits_for(), session.progress());
         return question(**fleet);
     }();
     return answer ? session.show(*answer) : session.fail_with(answer.error());
@@ -125,6 +125,10 @@ int run_guests(Session& session, const Request& request) {
 }
 
 int run_matrix(Session& session, const Request& request) {
+    if (session.asks_dump() && !request.documents.empty()) {
+        return session.fail_with(
+            {Errc::invalid, "matrix: expected --documents or --from, found both"});
+    }
     if (request.documents.empty()) {
         return ask(session, [](Fleet& fleet) { return fleet.matrix(); });
     }
@@ -137,6 +141,9 @@ int run_matrix(Session& session, const Request& request) {
 
 int run_baseline(Session& session, const Request& request) {
     const auto& items = request.items;
+    if (session.asks_dump()) {
+        return ask(session, [&items](Fleet& fleet) { return fleet.baseline(items); });
+    }
     const auto there = std::count_if(items.begin(), items.end(), exists);
     if (there == 0 || items.empty()) {
         const auto path = std::find_if(items.begin(), items.end(), [](const std::string& item) {

@@ -15,7 +15,11 @@ namespace scout::cli {
 namespace {
 
 /// The forms with a prefix mean what they say; anything else that is there as a file is that file.
-Result<Subject> resolve(const std::string& text) {
+Result<Subject> resolve(const std::string& text, bool in_dump) {
+    if (in_dump && std::count(text.begin(), text.end(), '/') == 1 && !text.starts_with("guest/") &&
+        !text.starts_with("file:")) {
+        return Subject{.kind = SubjectKind::guest, .name = text, .node = {}};
+    }
     const bool prefixed =
         text.starts_with("file:") || text.starts_with("guest/") || text.starts_with("host-model@");
     if (!prefixed && !text.empty() && text.size() < subject_limit) {
@@ -53,7 +57,7 @@ int ask_fleet(Session& session, const Request& request, const Subject& subject) 
         return session.fail_with(fleet.error());
     }
     const auto placement = [&session, &fleet, &asked, &request] {
-        const Progress progress("asking the aggregator", session.progress());
+        const Progress progress(session.waits_for(), session.progress());
         return (*fleet)->where(asked, request.target);
     }();
     return placement ? show_placement(session, *placement, !request.target.empty())
@@ -102,9 +106,12 @@ int why_not_document(Session& session, const Request& request, const std::string
 }  // namespace
 
 int run_where(Session& session, const Request& request) {
-    const auto subject = resolve(request.subject);
+    const auto subject = resolve(request.subject, session.asks_dump());
     if (!subject) {
         return session.fail_with(subject.error());
+    }
+    if (session.asks_dump() && !request.on.empty()) {
+        return session.fail_with({Errc::invalid, "where: expected --on or --from, found both"});
     }
     if (request.on.empty()) {
         return ask_fleet(session, request, *subject);
@@ -118,11 +125,11 @@ int run_where(Session& session, const Request& request) {
 }
 
 int run_why_not(Session& session, const Request& request) {
-    const auto subject = resolve(request.subject);
+    const auto subject = resolve(request.subject, session.asks_dump());
     if (!subject) {
         return session.fail_with(subject.error());
     }
-    const bool there = exists(request.target);
+    const bool there = !session.asks_dump() && exists(request.target);
     if (there && subject->kind == SubjectKind::file) {
         return why_not_document(session, request, subject->name);
     }

@@ -23,8 +23,8 @@ struct FleetSubject {
     std::optional<migration::GuestCpu> described;
 };
 
-/// The aggregator's answers. Every call ends within the deadline; unavailable says how to reach
-/// another aggregator. One thread.
+/// What answers questions about a fleet: an aggregator, or a dump in its place. Every call of an
+/// aggregator ends within the deadline; unavailable says how to reach another. One thread.
 class Fleet {
 public:
     /// Takes one event; false ends the watching.
@@ -47,7 +47,7 @@ public:
     /// All nodes for an empty target.
     [[nodiscard]] virtual Result<migration::Placement> where(const FleetSubject& subject,
                                                              const std::string& target) = 0;
-    [[nodiscard]] virtual Result<MatrixAnswer> matrix() = 0;
+    [[nodiscard]] virtual Result<AnyMatrix> matrix() = 0;
     /// All nodes for an empty list.
     [[nodiscard]] virtual Result<migration::Baseline> baseline(
         const std::vector<std::string>& nodes) = 0;

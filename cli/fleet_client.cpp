@@ -88,7 +88,7 @@ public:
         return response ? wire::from_wire(*response) : fail(response.error());
     }
 
-    Result<MatrixAnswer> matrix() override {
+    Result<AnyMatrix> matrix() override {
         const auto response =
             call<v1::MatrixResponse>(&v1::Fleet::Stub::Matrix, v1::MatrixRequest{});
         return response ? from_response(*response) : fail(response.error());

@@ -23,6 +23,15 @@ Progress::Progress(std::string what, bool enabled) : what_(std::move(what)) {
 }
 
 Progress::~Progress() {
+    end();
+}
+
+void Progress::say(std::string what) {
+    const std::lock_guard lock(mutex_);
+    what_ = std::move(what);
+}
+
+void Progress::end() {
     {
         const std::lock_guard lock(mutex_);
         end_ = true;

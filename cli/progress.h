@@ -19,6 +19,11 @@ public:
     Progress(Progress&&) = delete;
     Progress& operator=(Progress&&) = delete;
 
+    /// What is being done now.
+    void say(std::string what);
+    /// Takes the line away; nothing may be said afterwards.
+    void end();
+
 private:
     void run();
 

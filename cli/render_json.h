@@ -19,6 +19,9 @@ inline constexpr int schema_version = 1;
 [[nodiscard]] boost::json::value to_json(const ProfileAnswer& answer);
 [[nodiscard]] boost::json::value to_json(const LabelsAnswer& answer);
 [[nodiscard]] boost::json::value to_json(const MatrixAnswer& answer);
+[[nodiscard]] boost::json::value to_json(const LevelsAnswer& answer);
+[[nodiscard]] boost::json::value to_json(const AnyMatrix& answer);
+[[nodiscard]] boost::json::value to_json(const LabelCheckAnswer& answer);
 [[nodiscard]] boost::json::value to_json(const migration::Placement& answer);
 [[nodiscard]] boost::json::value to_json(const migration::Baseline& answer);
 [[nodiscard]] boost::json::value to_json(const migration::UpgradeImpact& answer);
@@ -30,5 +33,6 @@ inline constexpr int schema_version = 1;
 [[nodiscard]] boost::json::value to_json(const NodeDetail& answer);
 [[nodiscard]] boost::json::value to_json(const GuestsAnswer& answer);
 [[nodiscard]] boost::json::value to_json(const GuestEvent& event);
+[[nodiscard]] boost::json::value to_json(const WatchLine& line);
 
 }  // namespace scout::cli

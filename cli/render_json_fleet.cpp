@@ -37,8 +37,8 @@ json::value json_since(std::int64_t unix_ms) {
 json::object json_line(const NodeLine& node) {
     json::object object;
     object["node"] = json_text(node.name);
-    object["freshness"] = json_text(node.freshness);
-    object["ageMs"] = node.age_ms;
+    object["freshness"] = json_text_or_null(node.freshness);
+    object["ageMs"] = node.freshness.empty() ? json::value(nullptr) : json::value(node.age_ms);
     object["arch"] = json_text_or_null(node.arch);
     object["domain"] = json_text_or_null(node.virt_type);
     object["vendor"] = json_text_or_null(node.vendor);
@@ -48,19 +48,22 @@ json::object json_line(const NodeLine& node) {
     object["guests"] = node.guests;
     object["comparable"] = node.comparable;
     object["reason"] = json_text_or_null(node.reason);
-    object["level"] = node.level;
+    object["level"] = node.level ? json::value(*node.level) : json::value(nullptr);
     object["destinations"] = node.destinations;
     object["notices"] = json_list(node.notices);
+    object["schedulable"] =
+        node.schedulable ? json::value(*node.schedulable) : json::value(nullptr);
+    object["notCounted"] = json_text_or_null(node.not_counted);
     return object;
 }
 
 /// What an event and a listed guest have in common.
 void add_guest(json::object& object, const GuestLine& guest) {
-    object["uuid"] = json_text(guest.uuid);
+    object["uuid"] = json_text_or_null(guest.uuid);
     object["name"] = json_text(guest.name);
     object["state"] = json_text(guest.state);
     object["since"] = json_since(guest.since_unix_ms);
-    object["foundBy"] = json_text(guest.found_by);
+    object["foundBy"] = json_text_or_null(guest.found_by);
     object["node"] = json_text(guest.node);
 }
 
@@ -70,7 +73,8 @@ json::array json_guests(const std::vector<GuestLine>& guests) {
     for (const auto& guest : guests) {
         json::object object;
         add_guest(object, guest);
-        object["memoryKib"] = guest.memory_kib;
+        object["memoryKib"] =
+            guest.memory_kib == 0 ? json::value(nullptr) : json::value(guest.memory_kib);
         object["cpu"] = json_guest_cpu(guest.cpu);
         object["cpuError"] = json_text_or_null(shortened(guest.cpu_error));
         list.push_back(std::move(object));

@@ -13,6 +13,9 @@ namespace scout::cli {
 [[nodiscard]] std::string to_table(const ProfileAnswer& answer, const TableStyle& style);
 [[nodiscard]] std::string to_table(const LabelsAnswer& answer, const TableStyle& style);
 [[nodiscard]] std::string to_table(const MatrixAnswer& answer, const TableStyle& style);
+[[nodiscard]] std::string to_table(const LevelsAnswer& answer, const TableStyle& style);
+[[nodiscard]] std::string to_table(const AnyMatrix& answer, const TableStyle& style);
+[[nodiscard]] std::string to_table(const LabelCheckAnswer& answer, const TableStyle& style);
 [[nodiscard]] std::string to_table(const migration::Placement& answer, const TableStyle& style);
 [[nodiscard]] std::string to_table(const migration::Baseline& answer, const TableStyle& style);
 [[nodiscard]] std::string to_table(const migration::UpgradeImpact& answer, const TableStyle& style);
@@ -23,6 +26,9 @@ namespace scout::cli {
 
 /// One line of `guests --watch`, without its newline.
 [[nodiscard]] std::string to_table(const GuestEvent& event, const TableStyle& style);
+
+/// One line of `debug watch`, without its newline.
+[[nodiscard]] std::string to_table(const WatchLine& line, const TableStyle& style);
 
 /// The full story of one answer of `where`, as `why-not` tells it.
 [[nodiscard]] std::string explain(const migration::Placement& answer, const TableStyle& style);

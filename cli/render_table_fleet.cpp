@@ -23,24 +23,53 @@ std::string since_text(std::int64_t unix_ms) {
     return unix_ms <= 0 ? std::string{} : rfc3339(WallTime{std::chrono::milliseconds{unix_ms}});
 }
 
+/// How fresh an agent's report is; without agents whether the node takes VMs.
+Cell state_of(const NodeLine& node) {
+    if (!node.freshness.empty()) {
+        return {.text = node.freshness, .tone = tone_of_freshness(node.freshness)};
+    }
+    if (!node.schedulable) {
+        return {};
+    }
+    return *node.schedulable ? Cell{.text = "open", .tone = Tone::good}
+                             : Cell{.text = "closed", .tone = Tone::doubtful};
+}
+
+std::string age_of(const NodeLine& node) {
+    return node.freshness.empty() ? std::string{}
+                                  : age_text(std::chrono::milliseconds(node.age_ms));
+}
+
+/// Why it cannot be compared, or why it has no level.
+std::string note_of(const NodeLine& node) {
+    const bool both = !node.reason.empty() && !node.not_counted.empty();
+    return node.not_counted + (both ? "; " : "") + node.reason;
+}
+
 std::vector<Cell> node_row(const NodeLine& node, bool wide) {
     std::vector<Cell> row{{.text = node.name},
-                          {.text = node.freshness, .tone = tone_of_freshness(node.freshness)},
-                          {.text = age_text(std::chrono::milliseconds(node.age_ms))},
+                          state_of(node),
+                          {.text = age_of(node)},
                           {.text = node.arch},
                           {.text = node.virt_type},
                           {.text = node.vendor},
                           {.text = node.host_model},
                           {.text = std::to_string(node.guests)},
-                          {.text = std::to_string(node.level)},
+                          {.text = node.level ? std::to_string(*node.level) : std::string{}},
                           {.text = std::to_string(node.destinations)}};
     if (wide) {
         row.push_back({.text = node.source});
         row.push_back({.text = node.digest.substr(0, 12)});
         row.push_back({.text = migration::join(node.notices)});
     }
-    row.push_back({.text = node.reason, .tone = Tone::doubtful});
+    const auto note = note_of(node);
+    row.push_back({.text = note, .tone = note.empty() ? Tone::plain : Tone::doubtful});
     return row;
+}
+
+std::string state_text(const NodeLine& node) {
+    auto state = state_of(node).text;
+    return node.freshness.empty() ? state : state + ", last heard " + age_of(node) + " ago";
 }
 
 std::vector<Cell> guest_row(const GuestLine& guest, bool wide) {
@@ -51,7 +80,8 @@ std::vector<Cell> guest_row(const GuestLine& guest, bool wide) {
                           {.text = since_text(guest.since_unix_ms)},
                           {.text = guest.found_by}};
     if (wide) {
-        row.push_back({.text = std::to_string(guest.memory_kib / 1024)});
+        const auto mib = guest.memory_kib / 1024;
+        row.push_back({.text = mib == 0 ? std::string{} : std::to_string(mib)});
         row.push_back(guest.cpu_error.empty()
                           ? Cell{.text = guest.cpu.model}
                           : Cell{.text = "not known: " + guest.cpu_error, .tone = Tone::doubtful});
@@ -79,11 +109,7 @@ std::string to_table(const NodesAnswer& answer, const TableStyle& style) {
 std::string to_table(const NodeDetail& answer, const TableStyle& style) {
     const auto& line = answer.line;
     const auto& facts = answer.facts;
-    auto out = field("Node", line.name, style) +
-               field("State",
-                     line.freshness + ", last heard " +
-                         age_text(std::chrono::milliseconds(line.age_ms)) + " ago",
-                     style) +
+    auto out = field("Node", line.name, style) + field("State", state_text(line), style) +
                field("Source", line.source, style) + field("Yardstick", answer.yardstick, style);
     for (const auto& notice : line.notices) {
         out += field("Notice", notice, style);

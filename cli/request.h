@@ -5,21 +5,34 @@
 #include <string>
 #include <vector>
 
+#include "cli/session.h"
 #include "cli/settings.h"
 
 namespace scout::cli {
 
-class Session;
 struct Request;
 
 /// One command; answers the exit code.
 using Handler = int (*)(Session& session, const Request& request);
+
+/// `debug watch`: which cluster, and which of its objects.
+struct WatchRequest {
+    std::string kubeconfig;  ///< empty: KUBECONFIG, ~/.kube/config, the pod that we are in
+    std::string context;
+    std::string space;   ///< namespace; empty: all
+    std::string labels;  ///< label selector
+    std::string fields;  ///< field selector
+    bool until_synced = false;
+};
 
 /// What the command line says, as it stands there; empty where it says nothing.
 struct Request {
     Settings flags;
     std::optional<std::string> config;
     Handler handler = nullptr;
+
+    DumpRequest dump;       ///< --from and how it is judged
+    WatchRequest watch_of;  ///< debug watch
 
     std::string subject;                 ///< first thing asked about: guest, node, document, shell
     std::string target;                  ///< second one: compare B, why-not TARGET
@@ -32,6 +45,7 @@ struct Request {
     std::string after;                         ///< upgrade-impact --after
     std::string node;                          ///< guests --node
     bool watch = false;                        ///< guests --watch
+    bool check = false;                        ///< labels --check
 };
 
 int run_nodes(Session& session, const Request& request);
@@ -45,6 +59,7 @@ int run_upgrade_impact(Session& session, const Request& request);
 int run_compare(Session& session, const Request& request);
 int run_profile(Session& session, const Request& request);
 int run_labels(Session& session, const Request& request);
+int run_debug(Session& session, const Request& request);
 int run_completion(Session& session, const Request& request);
 
 }  // namespace scout::cli

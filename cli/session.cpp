@@ -3,13 +3,18 @@
 
 #include <utility>
 
+#include "cli/dump_fleet.h"
+#include "cli/progress.h"
 #include "cli/text.h"
 #include "documents/cpu_map_files.h"
 
 namespace scout::cli {
 
-Session::Session(Settings settings, Format format, Surroundings surroundings)
-    : settings_(std::move(settings)), format_(format), surroundings_(std::move(surroundings)) {}
+Session::Session(Settings settings, Format format, Surroundings surroundings, DumpRequest dump)
+    : settings_(std::move(settings)),
+      format_(format),
+      surroundings_(std::move(surroundings)),
+      dump_(std::move(dump)) {}
 
 Result<const migration::CpuMap*> Session::map() {
     if (!map_looked_for_) {
@@ -23,8 +28,39 @@ Result<const migration::CpuMap*> Session::map() {
     return map_ ? &*map_ : nullptr;
 }
 
-Result<std::unique_ptr<Fleet>> Session::fleet() const {
+Result<std::unique_ptr<Fleet>> Session::fleet() {
+    if (asks_dump()) {
+        return dump();
+    }
     return surroundings_.open_fleet(settings_);
+}
+
+Result<std::unique_ptr<DumpFleet>> Session::dump() {
+    const auto judged = map();
+    if (!judged) {
+        return fail(judged.error());
+    }
+    if (!dump_.layer.empty() && dump_.layer != "stock" && dump_.layer != "truth") {
+        return fail(Errc::invalid,
+                    "--layer: expected stock or truth, found '" + shown(dump_.layer) + "'");
+    }
+    DumpOptions options{
+        .machine_type = dump_.machine_type,
+        .map = *judged,
+        .layer = dump_.layer == "truth" ? migration::Layer::truth : migration::Layer::stock};
+    Progress progress("reading the dump", surroundings_.progress);
+    const auto show = [&progress](std::size_t file, std::size_t files) {
+        progress.say("reading the dump: file " + std::to_string(file) + " of " +
+                     std::to_string(files));
+    };
+    std::vector<std::string> told;
+    auto opened = open_dump(dump_.paths, std::move(options), show,
+                            [&told](std::string_view line) { told.emplace_back(line); });
+    progress.end();
+    for (const auto& line : told) {
+        surroundings_.tell("scoutctl: " + shown(line));
+    }
+    return opened;
 }
 
 int Session::show_text(std::string_view text, int code) {
@@ -33,19 +69,6 @@ int Session::show_text(std::string_view text, int code) {
         return exit_code::error;
     }
     return code;
-}
-
-int Session::show_event(const GuestEvent& event) {
-    switch (format_) {
-        case Format::json:
-            return show_text(to_json_line(to_json(event)) + "\n");
-        case Format::yaml:
-            return show_text("---\n" + to_yaml_text(to_json(event)));
-        case Format::table:
-        case Format::wide:
-            break;
-    }
-    return show_text(to_table(event, style()) + "\n");
 }
 
 int Session::fail_with(const Error& error) const {

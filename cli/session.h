@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <boost/json/value.hpp>
 
@@ -19,6 +20,8 @@
 #include "migration/cpu_map.h"
 
 namespace scout::cli {
+
+class DumpFleet;
 
 /// What is told where stdout takes no more.
 inline constexpr std::string_view cannot_write =
@@ -34,10 +37,17 @@ struct Surroundings {
     std::function<void(std::string_view)> tell;   ///< a line to stderr
 };
 
+/// A dump that is asked in the aggregator's place, as the command line has it.
+struct DumpRequest {
+    std::vector<std::string> paths;  ///< --from; empty: no dump is asked
+    std::string machine_type;        ///< --machine-type
+    std::string layer;               ///< --layer: stock or truth; empty: stock
+};
+
 /// One run of a command: settings, where answers go, and what is opened once when first needed.
 class Session {
 public:
-    Session(Settings settings, Format format, Surroundings surroundings);
+    Session(Settings settings, Format format, Surroundings surroundings, DumpRequest dump = {});
 
     [[nodiscard]] Format format() const noexcept { return format_; }
     [[nodiscard]] TableStyle style() const noexcept {
@@ -53,7 +63,15 @@ public:
     /// it must be there), else the installed libvirt's; null if there is none.
     [[nodiscard]] Result<const migration::CpuMap*> map();
 
-    [[nodiscard]] Result<std::unique_ptr<Fleet>> fleet() const;
+    /// Who answers about a fleet: the dump, if one is given, else the aggregator.
+    [[nodiscard]] Result<std::unique_ptr<Fleet>> fleet();
+    /// Reads the dump that is given.
+    [[nodiscard]] Result<std::unique_ptr<DumpFleet>> dump();
+    [[nodiscard]] bool asks_dump() const noexcept { return !dump_.paths.empty(); }
+    /// What takes the time of an answer.
+    [[nodiscard]] const char* waits_for() const noexcept {
+        return asks_dump() ? "judging the dump" : "asking the aggregator";
+    }
 
     /// Writes the answer in the chosen format; `code` unless it cannot be written.
     template <class Answer>
@@ -63,7 +81,19 @@ public:
     [[nodiscard]] int show_text(std::string_view text, int code = exit_code::can);
 
     /// One event, one line: compact JSON, a YAML document, or a line for people.
-    [[nodiscard]] int show_event(const GuestEvent& event);
+    template <class Event>
+    [[nodiscard]] int show_event(const Event& event) {
+        switch (format_) {
+            case Format::json:
+                return show_text(to_json_line(to_json(event)) + "\n");
+            case Format::yaml:
+                return show_text("---\n" + to_yaml_text(to_json(event)));
+            case Format::table:
+            case Format::wide:
+                break;
+        }
+        return show_text(to_table(event, style()) + "\n");
+    }
 
     /// Says the error on stderr; always exit_code::error.
     [[nodiscard]] int fail_with(const Error& error) const;
@@ -86,6 +116,7 @@ private:
     Settings settings_;
     Format format_;
     Surroundings surroundings_;
+    DumpRequest dump_;
     std::optional<migration::CpuMap> map_;
     bool map_looked_for_ = false;
 };

@@ -37,7 +37,7 @@ public:
         asked_subject = subject;
         return answer(placement);
     }
-    Result<MatrixAnswer> matrix() override { return answer(matrix_answer); }
+    Result<AnyMatrix> matrix() override { return answer(matrix_answer); }
     Result<migration::Baseline> baseline(const std::vector<std::string>& names) override {
         asked_nodes = names;
         return answer(baseline_answer);
@@ -85,7 +85,7 @@ public:
                                        const std::string& target) override {
         return fleet_.where(subject, target);
     }
-    Result<MatrixAnswer> matrix() override { return fleet_.matrix(); }
+    Result<AnyMatrix> matrix() override { return fleet_.matrix(); }
     Result<migration::Baseline> baseline(const std::vector<std::string>& names) override {
         return fleet_.baseline(names);
     }

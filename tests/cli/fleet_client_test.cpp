@@ -182,9 +182,11 @@ TEST_F(FleetClientTest, AMatrixComesAsClasses) {
     of_class.set_class_(4);
     of_class.set_cells("y");
 
-    const auto matrix = fleet->matrix();
+    const auto answer = fleet->matrix();
 
-    ASSERT_TRUE(matrix) << matrix.error().message;
+    ASSERT_TRUE(answer) << answer.error().message;
+    const auto* matrix = std::get_if<MatrixAnswer>(&*answer);
+    ASSERT_NE(matrix, nullptr);
     ASSERT_EQ(matrix->rows.size(), 2U);
     EXPECT_EQ(matrix->rows[0].node_class, 4U);
     EXPECT_EQ(matrix->rows[1].node_class, std::nullopt);

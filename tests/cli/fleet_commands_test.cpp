@@ -176,7 +176,8 @@ TEST_F(FleetCommandsTest, NodesShowsAgeAndHidesNothing) {
     EXPECT_EQ(answer(), json::parse(R"({"schema":1,"map":"/maps","nodes":[{"node":"n1",
         "freshness":"stale","ageMs":125000,"arch":"x86_64","domain":"kvm","vendor":"AMD",
         "hostModel":"EPYC","digest":"abc","source":"embedded","guests":3,"comparable":false,
-        "reason":"evil \u001b[2J","level":50,"destinations":1,"notices":["kernel changed"]}]})"));
+        "reason":"evil \u001b[2J","level":50,"destinations":1,"notices":["kernel changed"],
+        "schedulable":null,"notCounted":null}]})"));
 }
 
 TEST_F(FleetCommandsTest, WatchWritesOneLineAnEvent) {

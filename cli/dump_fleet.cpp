@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/dump_fleet.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "cli/offline.h"
+#include "cluster/host_model_placement.h"
+#include "cluster/label_check.h"
+#include "cluster/node_state.h"
+#include "cluster/vm_placement.h"
+#include "migration/label_profile.h"
+
+namespace scout::cli {
+namespace {
+
+constexpr std::string_view kubevirt = "kubevirt.io/";
+
+Error not_in_a_dump(std::string_view what, std::string_view why) {
+    return {Errc::invalid, std::string{what} + ": a dump cannot answer this: " + std::string{why} +
+                               "; ask an aggregator (without --from)"};
+}
+
+migration::Profile profile_of(const kube::Node& node, WallTime now, const DumpOptions& options) {
+    return migration::label_profile(cluster::node_state(node, now).stock, options.map);
+}
+
+GuestLine guest_line(const kube::Vmi& vmi) {
+    GuestLine line;
+    line.node = vmi.node.str();
+    line.name = vmi.meta.space.str() + "/" + vmi.meta.name;
+    line.state = vmi.phase.str();
+    line.cpu.model = vmi.cpu_model.str();
+    line.cpu.machine = vmi.machine.empty() ? vmi.machine_asked.str() : vmi.machine.str();
+    line.cpu.mode = migration::CpuMode::unstated;
+    line.cpu_error = "the live CPU is not in a dump";
+    return line;
+}
+
+std::string map_name(const migration::CpuMap* map) {
+    return map == nullptr ? std::string{} : map->name();
+}
+
+std::vector<DocumentState> documents_of(const std::vector<cluster::LeftOut>& left_out) {
+    std::vector<DocumentState> documents;
+    documents.reserve(left_out.size());
+    for (const auto& each : left_out) {
+        documents.push_back({.document = each.place, .usable = false, .reason = each.reason});
+    }
+    return documents;
+}
+
+/// Labels of KubeVirt and of Kubernetes' own that a node's answers rest on.
+migration::Labels shown_labels(const migration::Labels& labels) {
+    migration::Labels out;
+    for (const auto& [key, value] : labels) {
+        if (key.find(kubevirt) != std::string::npos || key == migration::label::arch) {
+            out.emplace_hint(out.end(), key, value);
+        }
+    }
+    return out;
+}
+
+}  // namespace
+
+DumpFleet::DumpFleet(cluster::Dump dump, DumpOptions options)
+    : dump_(std::move(dump)), options_(std::move(options)) {}
+
+cluster::Levels DumpFleet::levels() const {
+    return cluster::judge_levels(dump_.objects, dump_.moment, options_.levels());
+}
+
+NodeLine DumpFleet::line_of(const kube::Node& node, const cluster::NodeLevel& level) const {
+    const auto stock = cluster::node_state(node, dump_.moment).stock;
+    const auto answer = make_profile(migration::label_profile(stock, options_.map), options_.map);
+    NodeLine line;
+    line.name = node.meta.name;
+    line.arch = answer.profile.arch;
+    line.virt_type = answer.profile.virt_type;
+    line.vendor = migration::join(stock.vendors);
+    line.host_model = migration::join(stock.host_models);
+    line.source = "labels";
+    line.guests = static_cast<std::uint32_t>(guests_on(node.meta.name).size());
+    line.comparable = answer.not_comparable.empty();
+    line.reason = answer.not_comparable;
+    line.level = level.level;
+    line.destinations = static_cast<std::uint32_t>(level.out.size());
+    line.schedulable = level.schedulable;
+    line.not_counted = level.not_counted;
+    return line;
+}
+
+std::vector<GuestLine> DumpFleet::guests_on(const std::string& node) const {
+    std::vector<GuestLine> guests;
+    for (const auto& vmi : dump_.objects.vmis) {
+        const bool there = !vmi.node.empty() && (node.empty() || vmi.node == node);
+        if (there && vmi.phase != "Succeeded" && vmi.phase != "Failed") {
+            guests.push_back(guest_line(vmi));
+        }
+    }
+    return guests;
+}
+
+Result<NodesAnswer> DumpFleet::nodes() {
+    const auto judged = levels();
+    NodesAnswer answer{.nodes = {}, .map = map_name(options_.map)};
+    for (std::size_t i = 0; i < judged.nodes.size(); ++i) {
+        answer.nodes.push_back(line_of(dump_.objects.nodes[i], judged.nodes[i]));
+    }
+    return answer;
+}
+
+Result<NodeDetail> DumpFleet::node(const std::string& name) {
+    const auto node = cluster::find_node(dump_.objects, name);
+    if (!node) {
+        return fail(node.error());
+    }
+    const auto state = cluster::node_state(**node, dump_.moment);
+    const auto judged = levels();
+    const auto place = static_cast<std::size_t>(*node - dump_.objects.nodes.data());
+    NodeDetail detail;
+    detail.line = line_of(**node, judged.nodes[place]);
+    detail.profile =
+        make_profile(migration::label_profile(state.stock, options_.map), options_.map);
+    detail.facts = migration::label_facts(state.stock);
+    detail.labels = shown_labels(state.labels);
+    detail.yardstick = "node labels";
+    detail.guests = guests_on(name);
+    return detail;
+}
+
+Result<GuestsAnswer> DumpFleet::guests(const std::string& node) {
+    if (!node.empty()) {
+        if (const auto found = cluster::find_node(dump_.objects, node); !found) {
+            return fail(found.error());
+        }
+    }
+    return GuestsAnswer{.guests = guests_on(node), .errors = {}};
+}
+
+Status DumpFleet::watch_guests(const std::string& /*node*/, const GuestSink& /*sink*/) {
+    return fail(not_in_a_dump("guests --watch", "it is of one moment"));
+}
+
+Result<migration::Placement> DumpFleet::where(const FleetSubject& subject,
+                                              const std::string& target) {
+    auto placement = placement_of(subject);
+    if (!placement || target.empty()) {
+        return placement;
+    }
+    if (const auto node = cluster::find_node(dump_.objects, target); !node) {
+        return fail(node.error());
+    }
+    std::erase_if(placement->nodes,
+                  [&target](const migration::NodeAnswer& each) { return each.node != target; });
+    if (placement->nodes.empty()) {
+        placement->notes.push_back(target + " was left out: it is the guest's own node");
+    }
+    return placement;
+}
+
+Result<migration::Placement> DumpFleet::placement_of(const FleetSubject& subject) const {
+    const auto& [kind, name, node] = subject.subject;
+    switch (kind) {
+        case SubjectKind::host_model:
+            return cluster::place_host_model(dump_.objects, node, dump_.moment, options_.levels());
+        case SubjectKind::guest: {
+            const auto vmi = cluster::find_vmi(dump_.objects, name, node);
+            if (!vmi) {
+                return fail(vmi.error());
+            }
+            return cluster::place_vmi(dump_.objects, **vmi, dump_.moment, options_.map);
+        }
+        case SubjectKind::file:
+            break;
+    }
+    return fail(Errc::invalid,
+                "expected a VMI or host-model@NODE to look for in a dump, found the file " + name);
+}
+
+Result<AnyMatrix> DumpFleet::matrix() {
+    return LevelsAnswer{.levels = levels(),
+                        .layer = options_.layer,
+                        .map = map_name(options_.map),
+                        .left_out = documents_of(dump_.left_out)};
+}
+
+LabelCheckAnswer DumpFleet::check_labels() const {
+    return {.nodes = cluster::check_labels(dump_.objects, options_.map),
+            .map = map_name(options_.map),
+            .left_out = documents_of(dump_.left_out)};
+}
+
+DumpFleet::Nodes DumpFleet::taking_vms(std::string& left_out) const {
+    Nodes nodes;
+    for (const auto& node : dump_.objects.nodes) {
+        const auto state = cluster::node_state(node, dump_.moment);
+        if (state.stock.schedulable) {
+            nodes.push_back(&node);
+        } else if (!state.stock.host_models.empty()) {
+            left_out += (left_out.empty() ? "" : ", ") + node.meta.name;
+        }
+    }
+    return nodes;
+}
+
+Result<DumpFleet::Nodes> DumpFleet::named(const std::vector<std::string>& names) const {
+    Nodes nodes;
+    for (const auto& name : names) {
+        const auto node = cluster::find_node(dump_.objects, name);
+        if (!node) {
+            return fail(node.error());
+        }
+        nodes.push_back(*node);
+    }
+    return nodes;
+}
+
+Result<migration::Baseline> DumpFleet::baseline(const std::vector<std::string>& names) {
+    std::string left_out;
+    const auto nodes = names.empty() ? Result<Nodes>{taking_vms(left_out)} : named(names);
+    if (!nodes) {
+        return fail(nodes.error());
+    }
+    if (nodes->empty()) {
+        return fail(Errc::not_found,
+                    "expected nodes that take VMs (kubevirt.io/schedulable=true), found none");
+    }
+    std::vector<migration::Profile> profiles;
+    profiles.reserve(nodes->size());
+    std::vector<migration::NamedProfile> hosts;
+    for (const auto* node : *nodes) {
+        profiles.push_back(profile_of(*node, dump_.moment, options_));
+        hosts.push_back({.name = node->meta.name, .profile = profiles.back()});
+    }
+    auto baseline = migration::find_baseline(hosts, options_.map);
+    if (!left_out.empty()) {
+        baseline.reason += "; left out, for kubevirt.io/schedulable is not true there: " + left_out;
+    }
+    return baseline;
+}
+
+Result<migration::UpgradeImpact> DumpFleet::upgrade_impact(const std::string& /*node*/) {
+    return fail(not_in_a_dump("upgrade-impact", "it tells nothing of before"));
+}
+
+Result<std::unique_ptr<DumpFleet>> open_dump(const std::vector<std::string>& paths,
+                                             DumpOptions options,
+                                             const cluster::DumpProgress& progress,
+                                             const std::function<void(std::string_view)>& tell) {
+    auto dump = cluster::read_dump({paths.begin(), paths.end()}, progress);
+    if (!dump) {
+        return fail(std::move(dump.error()));
+    }
+    for (const auto& each : dump->left_out) {
+        tell("left out: " + each.place + ": " + each.reason);
+    }
+    if (dump->objects.nodes.empty()) {
+        return fail(Errc::invalid,
+                    "expected Node objects (kubectl get nodes -o yaml), found none in " +
+                        std::to_string(dump->files) + (dump->files == 1 ? " file" : " files"));
+    }
+    return std::make_unique<DumpFleet>(std::move(*dump), std::move(options));
+}
+
+}  // namespace scout::cli

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/answers.h"
+#include "cli/fleet.h"
+#include "cluster/dump.h"
+#include "cluster/levels.h"
+#include "migration/cpu_map.h"
+
+namespace scout::cli {
+
+/// How the nodes of a dump are judged.
+struct DumpOptions {
+    std::string machine_type;                ///< empty: the cluster's default
+    const migration::CpuMap* map = nullptr;  ///< may be null; must outlive the answers' maker
+    migration::Layer layer = migration::Layer::stock;  ///< that levels and destinations are of
+
+    [[nodiscard]] cluster::LevelOptions levels() const {
+        return {.layer = layer, .machine_type = machine_type, .map = map, .counting = {}};
+    }
+};
+
+/// The answers of a cluster's objects in files, in the aggregator's place. Nodes are known by their
+/// labels alone, at the moment that the dump was taken. What needs agents or history is
+/// Errc::invalid with what to do instead. One thread.
+class DumpFleet final : public Fleet {
+public:
+    DumpFleet(cluster::Dump dump, DumpOptions options);
+
+    [[nodiscard]] Result<NodesAnswer> nodes() override;
+    [[nodiscard]] Result<NodeDetail> node(const std::string& name) override;
+    [[nodiscard]] Result<GuestsAnswer> guests(const std::string& node) override;
+    [[nodiscard]] Status watch_guests(const std::string& node, const GuestSink& sink) override;
+    [[nodiscard]] Result<migration::Placement> where(const FleetSubject& subject,
+                                                     const std::string& target) override;
+    [[nodiscard]] Result<AnyMatrix> matrix() override;
+    [[nodiscard]] Result<migration::Baseline> baseline(
+        const std::vector<std::string>& nodes) override;
+    [[nodiscard]] Result<migration::UpgradeImpact> upgrade_impact(const std::string& node) override;
+
+    /// The labels of each node against the rules.
+    [[nodiscard]] LabelCheckAnswer check_labels() const;
+
+private:
+    using Nodes = std::vector<const kube::Node*>;
+
+    [[nodiscard]] cluster::Levels levels() const;
+    [[nodiscard]] NodeLine line_of(const kube::Node& node, const cluster::NodeLevel& level) const;
+    [[nodiscard]] std::vector<GuestLine> guests_on(const std::string& node) const;
+
+    [[nodiscard]] Result<migration::Placement> placement_of(const FleetSubject& subject) const;
+    /// Nodes of which a baseline is wanted if none are named; the names of the others of KubeVirt.
+    [[nodiscard]] Nodes taking_vms(std::string& left_out) const;
+    [[nodiscard]] Result<Nodes> named(const std::vector<std::string>& names) const;
+
+    cluster::Dump dump_;
+    DumpOptions options_;
+};
+
+/// Reads the files and folders; what they hold that cannot be used is told by `tell`, a line each.
+/// Errors: as of cluster::read_dump(); invalid if no Node object is among them.
+[[nodiscard]] Result<std::unique_ptr<DumpFleet>> open_dump(
+    const std::vector<std::string>& paths, DumpOptions options,
+    const cluster::DumpProgress& progress, const std::function<void(std::string_view)>& tell);
+
+}  // namespace scout::cli
