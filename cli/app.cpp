@@ -251,6 +251,8 @@ void add_debug_command(CLI::App& app, Request& request) {
         ->type_name("LABELS");
     debug.add_option("--field-selector", watch.fields, "only objects with these fields")
         ->type_name("FIELDS");
+    debug.add_flag("--insecure-skip-tls-verify", watch.insecure,
+                   "obey a kubeconfig that asks for the same");
     debug.add_flag("--until-synced", watch.until_synced, "end when all that is there was told");
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <exception>
 #include <random>
 #include <string>
@@ -18,10 +17,9 @@
 #include "cli/request.h"
 #include "cli/session.h"
 #include "cli/text.h"
-#include "kube/access.h"
+#include "kube/find_access.h"
 #include "kube/http_transport.h"
 #include "kube/informer.h"
-#include "kube/kubeconfig.h"
 #include "kube/objects/bare_object.h"
 #include "migration/feature_set.h"
 
@@ -96,28 +94,11 @@ Result<kube::Reflector::Subject> subject_of(const std::string& kind, const Watch
                                                  : "did you mean '" + near + "'?"));
 }
 
-std::string variable(const char* name) {
-    const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): one thread yet
-    return value == nullptr ? std::string{} : value;
-}
-
 Result<kube::ClusterAccess> find_access(const WatchRequest& request) {
-    const auto files = kube::read_kubeconfigs({.chosen = request.kubeconfig,
-                                               .environment = variable("KUBECONFIG"),
-                                               .home = variable("HOME")});
-    if (files) {
-        return kube::access_from_kubeconfig(*files,
-                                            {.context = request.context, .allow_insecure = true});
-    }
-    if (!request.kubeconfig.empty() || !request.context.empty() ||
-        files.error().code != Errc::not_found) {
-        return fail(files.error());
-    }
-    auto access = kube::access_in_cluster({.root = "/",
-                                           .host = variable("KUBERNETES_SERVICE_HOST"),
-                                           .port = variable("KUBERNETES_SERVICE_PORT")});
-    const bool no_pod = !access && access.error().code == Errc::not_found;
-    return no_pod ? fail(files.error()) : std::move(access);
+    auto places = kube::places_of_environment();
+    places.kubeconfig.chosen = request.kubeconfig;
+    places.options = {.context = request.context, .allow_insecure = request.insecure};
+    return kube::find_access(places);
 }
 
 using Informer = kube::Informer<kube::BareObject>;

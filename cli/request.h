@@ -19,9 +19,10 @@ using Handler = int (*)(Session& session, const Request& request);
 struct WatchRequest {
     std::string kubeconfig;  ///< empty: KUBECONFIG, ~/.kube/config, the pod that we are in
     std::string context;
-    std::string space;   ///< namespace; empty: all
-    std::string labels;  ///< label selector
-    std::string fields;  ///< field selector
+    std::string space;      ///< namespace; empty: all
+    std::string labels;     ///< label selector
+    std::string fields;     ///< field selector
+    bool insecure = false;  ///< a kubeconfig may ask not to check the server's certificate
     bool until_synced = false;
 };
 

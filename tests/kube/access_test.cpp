@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "kube/find_access.h"
 #include "tests/support/temporary_folder.h"
 
 namespace scout::kube {
@@ -89,6 +90,34 @@ TEST_F(PodAccessTest, FindsTheServerAndTheAccountOfAPod) {
     EXPECT_EQ(access->token_file.filename(), "token");
     EXPECT_EQ(access->authority.file.filename(), "ca.crt");
     EXPECT_TRUE(access_in_cluster({.root = folder.path(), .host = "fd00::1", .port = "443"}));
+}
+
+TEST_F(PodAccessTest, AKubeconfigComesBeforeThePodAndTheChosenOneAlone) {
+    const auto config = folder.write("config", R"(
+apiVersion: v1
+kind: Config
+current-context: a
+clusters: [{name: a, cluster: {server: "https://192.0.2.1:6443"}}]
+users: [{name: a, user: {token: t}}]
+contexts: [{name: a, context: {cluster: a, user: a}}]
+)");
+    const PodPlace pod{.root = folder.path(), .host = "10.96.0.1", .port = "443"};
+
+    const auto in_pod = find_access({.kubeconfig = {}, .pod = pod, .options = {}});
+    const auto by_file =
+        find_access({.kubeconfig = {.environment = config.string()}, .pod = pod, .options = {}});
+    const auto gone = find_access({.kubeconfig = {.chosen = "gone"}, .pod = pod, .options = {}});
+    const auto context = find_access({.kubeconfig = {}, .pod = pod, .options = {.context = "a"}});
+    const auto nowhere =
+        find_access({.kubeconfig = {.environment = "gone"}, .pod = {}, .options = {}});
+
+    EXPECT_EQ(in_pod.value().server.host, "10.96.0.1");
+    EXPECT_EQ(by_file.value().server.host, "192.0.2.1");
+    EXPECT_FALSE(gone);
+    EXPECT_FALSE(context);
+    ASSERT_FALSE(nowhere);
+    EXPECT_EQ(nowhere.error().code, Errc::not_found);
+    EXPECT_THAT(nowhere.error().message, testing::HasSubstr("gone"));
 }
 
 TEST_F(PodAccessTest, TellsNoPodFromABrokenOne) {
