@@ -55,7 +55,7 @@ void check_form(Checked& node) {
             if (!is_label_name(std::string_view{key}.substr(prefix.size()))) {
                 keys.push_back(key);
             } else if (value != "true") {
-                values.push_back(key + "=" + value);
+                values.push_back(pair_text(key, value));
                 with_wrong_value.push_back(key);
             }
         }

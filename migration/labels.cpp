@@ -164,6 +164,13 @@ Labels standalone_labels(const Profile& profile, const HostFacts& facts, const C
     return labels;
 }
 
+std::string pair_text(std::string_view key, std::string_view value) {
+    std::string text{key};
+    text += '=';
+    text += value;
+    return text;
+}
+
 std::string go_arch(std::string_view libvirt_arch) {
     if (libvirt_arch == "x86_64") {
         return "amd64";

@@ -69,6 +69,9 @@ struct LabelOptions {
 [[nodiscard]] Labels standalone_labels(const Profile& profile, const HostFacts& facts,
                                        const CpuMap* map);
 
+/// "key=value", as selectors are written.
+[[nodiscard]] std::string pair_text(std::string_view key, std::string_view value);
+
 /// "amd64" for "x86_64", "arm64" for "aarch64", else the name itself.
 [[nodiscard]] std::string go_arch(std::string_view libvirt_arch);
 

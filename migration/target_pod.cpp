@@ -101,7 +101,7 @@ void ask_for_host_model(const MovingVm& vm, TargetPod& out) {
             "its host-model has: whether a target can run it, only the CPU truth tells");
     } else if (!out.frozen) {
         out.stock.not_told = why_not_told(vm);
-        if (!out.stock.not_told) {
+        if (!out.stock.not_told && vm.source) {
             auto guest = stock_host_model_guest(stock_node(*vm.source), {});
             out.stock.host_model = std::move(guest.host_model);
             out.stock.features = std::move(guest.features);
@@ -139,7 +139,7 @@ std::vector<std::string> lacking(const Labels& asked, const Labels& node) {
     std::vector<std::string> out;
     for (const auto& [key, value] : asked) {
         if (!carries(node, key, value)) {
-            out.push_back(value == "true" ? key : key + "=" + value);
+            out.push_back(value == "true" ? key : pair_text(key, value));
         }
     }
     return out;

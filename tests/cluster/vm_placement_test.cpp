@@ -24,7 +24,6 @@ using migration::Verdict;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
 using testing::Not;
 
 kube::SharedText text(std::string_view value) {

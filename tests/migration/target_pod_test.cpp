@@ -43,6 +43,18 @@ Labels node_labels(const std::string& model, const std::vector<std::string>& fea
     return labels;
 }
 
+/// A host-model VM that never moved, on a node of model Large with these features.
+MovingVm running_vm(const std::vector<std::string>& features) {
+    MovingVm vm;
+    vm.node = "n1";
+    vm.arch = "amd64";
+    vm.machine_type = "q35";
+    vm.cpu_model = "host-model";
+    vm.pod = Labels{{"kubevirt.io/schedulable", "true"}};
+    vm.source = node_labels("Large", features, {"avx"});
+    return vm;
+}
+
 class TargetPodTest : public testing::Test {
 protected:
     [[nodiscard]] Comparison ask(const Labels& target) const {
@@ -71,12 +83,7 @@ protected:
     CpuMap map = test::small_map();
     std::vector<std::string> small{"cx8", "fpu", "mmx", "sse"};
     std::vector<std::string> large{"aes", "avx", "cx8", "fpu", "mmx", "sse"};
-    MovingVm vm{.node = "n1",
-                .arch = "amd64",
-                .machine_type = "q35",
-                .cpu_model = "host-model",
-                .pod = Labels{{"kubevirt.io/schedulable", "true"}},
-                .source = node_labels("Large", large, {"avx"})};
+    MovingVm vm = running_vm(large);
 };
 
 TEST_F(TargetPodTest, FirstMigrationAsksForWhatTheNodeIsLabelledWithNow) {
