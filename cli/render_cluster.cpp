@@ -42,6 +42,7 @@ json::object json_node(const cluster::NodeLevel& node) {
     object["level"] = node.level ? json::value(*node.level) : json::value(nullptr);
     object["notCounted"] = json_text_or_null(node.not_counted);
     object["out"] = json_list(node.out);
+    object["unknown"] = json_list(node.unknown);
     return object;
 }
 
@@ -136,6 +137,7 @@ json::value to_json(const LevelsAnswer& answer) {
         refused.push_back(json_refusal(refusal));
     }
     object["refused"] = std::move(refused);
+    object["refusedNotListed"] = answer.levels.not_listed;
     object["leftOut"] = json_documents(answer.left_out);
     return object;
 }
@@ -178,7 +180,7 @@ json::value to_json(const WatchLine& line) {
 
 std::string to_table(const LevelsAnswer& answer, const TableStyle& style) {
     constexpr std::size_t most_names = 8;
-    Table table({"NODE", "STATE", "LEVEL", "TO", "DESTINATIONS", "NOTE"});
+    Table table({"NODE", "STATE", "LEVEL", "TO", "UNKNOWN", "DESTINATIONS", "NOTE"});
     for (const auto& node : answer.levels.nodes) {
         table.add(
             {{.text = node.name},
@@ -192,6 +194,10 @@ std::string to_table(const LevelsAnswer& answer, const TableStyle& style) {
     auto out = table.text(style.colour);
     if (!answer.levels.refused.empty()) {
         out += "\n" + refused_table(answer.levels.refused, style);
+    }
+    if (answer.levels.not_listed > 0) {
+        out += "and " + std::to_string(answer.levels.not_listed) +
+               " more: ask for one node with 'where host-model@NODE'\n";
     }
     out +=
         "\n" + field("Layer", std::string(to_string(answer.layer)) + " (of LEVEL and TO)", style);

@@ -37,8 +37,8 @@ bool is_of_kubevirt(const kube::Node& node) {
     });
 }
 
-bool can(const migration::Comparison& edge, Layer layer) {
-    return (layer == Layer::stock ? edge.gate : edge.verdict) == Verdict::can;
+Verdict verdict_of(const migration::Comparison& edge, Layer layer) {
+    return layer == Layer::stock ? edge.gate : edge.verdict;
 }
 
 /// Compares each pair of classes once, a source after the other.
@@ -75,6 +75,7 @@ public:
             out.nodes.push_back(std::move(node.answer));
             std::move(refused_[i].begin(), refused_[i].end(), std::back_inserter(out.refused));
         }
+        out.not_listed = refusals_ - out.refused.size();
         return out;
     }
 
@@ -99,7 +100,8 @@ private:
                                .schedulable = state.schedulable,
                                .level = std::nullopt,
                                .not_counted = state.not_counted,
-                               .out = {}}};
+                               .out = {},
+                               .unknown = {}}};
         if (known.counted()) {
             ++counted_[known.arch];
         } else {
@@ -132,6 +134,7 @@ private:
             from.stock, machine_type_for(from.stock.arch, options_, kubevirts_));
         const auto ready = migration::prepare(guest, stock, options_.map);
         std::vector<migration::Comparison> edges;
+        edges.reserve(targets_.size());
         for (const auto& target : targets_) {
             edges.push_back(migration::compare(ready, target));
         }
@@ -147,8 +150,10 @@ private:
     void judge_pair(std::size_t source, std::size_t target, const migration::Comparison& edge) {
         auto& from = nodes_[source];
         const auto& to = nodes_[target];
-        if (to.counted() && to.arch == from.arch && can(edge, options_.layer)) {
-            from.answer.out.push_back(to.answer.name);
+        const auto verdict = verdict_of(edge, options_.layer);
+        if (to.counted() && to.arch == from.arch && verdict != Verdict::cannot) {
+            auto& names = verdict == Verdict::can ? from.answer.out : from.answer.unknown;
+            names.push_back(to.answer.name);
         }
         if (to.closed) {
             auto closed = edge;
@@ -163,7 +168,7 @@ private:
                        const migration::Comparison& edge) {
         for (const auto& [layer, verdict] :
              {std::pair{Layer::stock, edge.gate}, std::pair{Layer::truth, edge.truth}}) {
-            if (verdict != Verdict::cannot) {
+            if (verdict != Verdict::cannot || ++refusals_ > options_.most_refusals) {
                 continue;
             }
             Refusal refusal{nodes_[source].answer.name, to, layer, {}};
@@ -182,6 +187,7 @@ private:
     std::vector<migration::PreparedNode> targets_;  ///< the classes as targets
     std::map<std::string, std::uint32_t> counted_;  ///< by architecture
     std::vector<std::vector<Refusal>> refused_;     ///< by source node
+    std::size_t refusals_ = 0;                      ///< of all, listed or not
 };
 
 }  // namespace

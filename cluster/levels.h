@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,14 +25,17 @@ struct LevelOptions {
     std::string machine_type;                ///< empty: the cluster's default for each node
     const migration::CpuMap* map = nullptr;  ///< may be null
     CountingRules counting;
+    /// A fleet has as many pairs as its nodes squared: what is listed must not take all memory.
+    std::size_t most_refusals = 200'000;
 };
 
 struct NodeLevel {
     std::string name;
-    bool schedulable = false;       ///< takes VMs now
-    std::optional<unsigned> level;  ///< 0 to 100; none: the node is not counted
-    std::string not_counted;        ///< why not, one clause
-    std::vector<std::string> out;   ///< counted nodes that its guests can go to, sorted
+    bool schedulable = false;          ///< takes VMs now
+    std::optional<unsigned> level;     ///< 0 to 100; none: the node is not counted
+    std::string not_counted;           ///< why not, one clause
+    std::vector<std::string> out;      ///< counted nodes that its guests can go to, sorted
+    std::vector<std::string> unknown;  ///< the same of those that cannot be compared
 };
 
 /// One layer that says no. Both layers of a pair may.
@@ -45,6 +49,7 @@ struct Refusal {
 struct Levels {
     std::vector<NodeLevel> nodes;  ///< sorted by name
     std::vector<Refusal> refused;  ///< sorted by names; of nodes with a host-model only
+    std::size_t not_listed = 0;    ///< refusals beyond LevelOptions::most_refusals
 };
 
 /// Levels count among nodes of one architecture. The work grows with classes of equal nodes, what

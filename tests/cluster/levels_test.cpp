@@ -100,12 +100,24 @@ TEST(LevelsTest, TheLevelIsOfTheLayerThatIsAskedForAndRefusalsAreOfBoth) {
     }
 }
 
+TEST(LevelsTest, WhatIsListedIsBoundedAndTheRestIsCounted) {
+    const auto map = scout::test::small_map();
+    const Objects objects{
+        .nodes = {node_object("l1"), node_object("l2"), node_object("s", plain_labels("Small"))}};
+
+    const auto levels = judge_levels(objects, now, {.map = &map, .most_refusals = 1});
+
+    ASSERT_THAT(levels.refused, SizeIs(1));
+    EXPECT_EQ(levels.not_listed, 1U);
+}
+
 TEST(LevelsTest, WithoutACpuMapTheTruthLayerSaysNeitherYesNorNo) {
     const Objects objects{.nodes = {node_object("a"), node_object("b")}};
 
     const auto levels = judge_levels(objects, now, {.layer = Layer::truth});
 
     EXPECT_EQ(level_of(levels, "a").level, 0U);
+    EXPECT_THAT(level_of(levels, "a").unknown, ElementsAre("b"));
     EXPECT_THAT(levels.refused, IsEmpty());
 }
 
