@@ -7,6 +7,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <spdlog/spdlog.h>
 
+#include "aggregator/cluster_side.h"
 #include "aggregator/document_nodes.h"
 #include "aggregator/fleet_service.h"
 #include "aggregator/grpc_server.h"
@@ -23,6 +24,7 @@ using namespace std::chrono_literals;
 
 constexpr auto map_limit = 20s;
 constexpr auto documents_limit = 60s;
+constexpr auto access_limit = 10s;
 /// Of the 5 s that a stop may take.
 constexpr auto last_write_limit = 2s;
 constexpr auto shutdown_limit = 1s;
@@ -51,6 +53,12 @@ Task<Status> Aggregator::start() {
     }
     if (auto serving = serve_grpc(); !serving) {
         co_return serving;
+    }
+    if (config_.cluster) {
+        auto joined = co_await join_cluster();
+        if (!joined) {
+            co_return joined;
+        }
     }
     scope_.spawn("tick", [this] { return tick(); });
     if (snapshots_ != nullptr) {
@@ -128,6 +136,48 @@ Task<> Aggregator::load_documents(std::string path, std::string source) {
                  unusable);
 }
 
+Task<Status> Aggregator::join_cluster() {
+    auto places = config_.access_places;
+    places.kubeconfig.chosen = config_.kubeconfig;
+    places.options.context = config_.context;
+    auto find = [places] { return kube::find_access(places); };
+    auto access = co_await offload(pool_, access_limit, std::move(find));
+    if (!access) {
+        co_return fail(std::move(access.error()).within("cluster"));
+    }
+    auto space = config_.cluster_namespace.empty() ? access->space : config_.cluster_namespace;
+    if (space.empty()) {
+        co_return fail(Errc::invalid, "expected cluster-namespace, the namespace of the Lease: " +
+                                          access->origin + " names none");
+    }
+    const auto* map = fleet_->matrix().map();
+    const auto layer =
+        config_.level_labels == "truth" ? migration::Layer::truth : migration::Layer::stock;
+    spdlog::info("following a cluster server={} namespace={} labels={}", access->server.url,
+                 log_value(space), config_.level_labels);
+    cluster_ = std::make_unique<ClusterSide>(
+        loop_.get_executor(),
+        ClusterSettings{.access = std::move(*access),
+                        .space = std::move(space),
+                        .identity = lease_identity(),
+                        .levels = {.layer = layer,
+                                   .machine_type = config_.machine_type,
+                                   .map = map,
+                                   .counting = {}}},
+        clock_);
+    cluster_->start();
+    tell_cluster_health();
+    co_return Status{};
+}
+
+/// A cluster that is away does not make the answers unready once it has been seen.
+void Aggregator::tell_cluster_health() {
+    const auto facts = cluster_->facts();
+    health_.set("cluster", facts.synced            ? std::string{}
+                           : facts.trouble.empty() ? "nodes and KubeVirt have not been read yet"
+                                                   : facts.trouble);
+}
+
 Status Aggregator::serve_grpc() {
     const auto security = config_.security();
     reports_ = std::make_unique<ReportsService>(loop_.get_executor(), *fleet_,
@@ -180,6 +230,9 @@ Task<> Aggregator::tick() {
         }
         fleet_->registry().tick(clock_.steady());
         reports_->tick();
+        if (cluster_ != nullptr) {
+            tell_cluster_health();
+        }
     }
 }
 
@@ -207,6 +260,9 @@ Task<> Aggregator::stop() {
         spdlog::warn("gRPC did not stop in time reason={}", log_value(done.error().message));
     }
     co_await scope_.close();
+    if (cluster_ != nullptr) {
+        co_await cluster_->stop();
+    }
     if (http_ != nullptr) {
         co_await http_->stop();
     }
@@ -230,6 +286,9 @@ MetricFacts Aggregator::facts() const {
     }
     if (snapshots_ != nullptr) {
         facts.snapshots = snapshots_->counters();
+    }
+    if (cluster_ != nullptr) {
+        facts.cluster = cluster_->facts();
     }
     return facts;
 }

@@ -23,13 +23,14 @@
 
 namespace scout::aggregator {
 
+class ClusterSide;
 class FleetService;
 class GrpcServer;
 class ReportsService;
 class SnapshotKeeper;
 
-/// The standalone aggregator: everything built in start(), ended in stop(). Loop thread; clock,
-/// loop and pool outlive it.
+/// The aggregator, with or without a cluster: everything built in start(), ended in stop(). Loop
+/// thread; clock, loop and pool outlive it.
 class Aggregator final : public daemon::Service {
 public:
     Aggregator(asio::io_context& loop, BlockingPool& pool, Config config, const Clock& clock);
@@ -49,6 +50,8 @@ public:
 private:
     [[nodiscard]] Task<Status> load_fleet();
     [[nodiscard]] Task<> load_documents(std::string path, std::string source);
+    [[nodiscard]] Task<Status> join_cluster();
+    void tell_cluster_health();
     [[nodiscard]] Status serve_grpc();
     [[nodiscard]] Status serve_http();
     [[nodiscard]] Task<> tick();
@@ -67,6 +70,7 @@ private:
     std::unique_ptr<FleetService> questions_;
     std::vector<std::shared_ptr<GrpcServer>> servers_;
     std::unique_ptr<daemon::HttpServer> http_;
+    std::unique_ptr<ClusterSide> cluster_;  ///< null without a cluster
 };
 
 }  // namespace scout::aggregator

@@ -21,10 +21,29 @@ constexpr auto least_stale = 25s;
 /// As of a label's name, which a machine type becomes (dossier §5.2).
 constexpr std::size_t longest_machine_type = 63;
 
-void add_places(daemon::SettingList& list, Config& config) {
+void add_modes(daemon::SettingList& list, Config& config) {
+    list.push_back(
+        daemon::bool_setting("standalone", "serve a fleet without a cluster", config.standalone));
     list.push_back(daemon::bool_setting(
-        "standalone", "serve a fleet without a cluster: the only mode of this build",
-        config.standalone));
+        "cluster", "follow a cluster, and as its leader keep the level labels of its nodes",
+        config.cluster));
+    list.push_back(daemon::path_setting(
+        "kubeconfig",
+        "how to reach the cluster; empty: KUBECONFIG, ~/.kube/config, the account of this pod",
+        config.kubeconfig));
+    list.push_back(daemon::text_setting("context", "of the kubeconfig; empty: its current one",
+                                        config.context));
+    list.push_back(daemon::text_setting(
+        "cluster-namespace", "where the Lease lies; empty: the context's or the pod's own",
+        config.cluster_namespace));
+    list.push_back(daemon::choice_setting(
+        "level-labels",
+        "layer that nodes' level labels show: stock is what KubeVirt will allow, truth what the "
+        "hypervisors can do as well",
+        config.level_labels, {"stock", "truth"}));
+}
+
+void add_places(daemon::SettingList& list, Config& config) {
     list.push_back(daemon::text_setting(
         "listen-grpc", "where agents report and users ask: host:port, or unix:/path",
         config.listen_grpc));
@@ -191,6 +210,7 @@ wire::Security Config::security() const {
 
 daemon::SettingList settings(Config& config) {
     daemon::SettingList list;
+    add_modes(list, config);
     add_places(list, config);
     add_knowledge(list, config);
     add_times(list, config);
@@ -200,10 +220,11 @@ daemon::SettingList settings(Config& config) {
 
 daemon::Faults validate(const Config& config) {
     daemon::Faults faults;
-    if (!config.standalone) {
-        faults.push_back({"standalone",
-                          "this build has no cluster mode: set it to true (flag --standalone) to "
-                          "serve a fleet without a cluster"});
+    if (config.standalone == config.cluster) {
+        faults.push_back(
+            {"standalone", std::string{"expected either this (flag --standalone, a fleet without a "
+                                       "cluster) or cluster (flag --cluster), found "} +
+                               (config.cluster ? "both" : "none")});
     }
     check_places(config, faults);
     check_knowledge(config, faults);

@@ -9,6 +9,7 @@
 
 #include "base/logging.h"
 #include "daemon/settings.h"
+#include "kube/find_access.h"
 #include "wire/endpoint.h"
 
 namespace scout::aggregator {
@@ -16,6 +17,13 @@ namespace scout::aggregator {
 /// Everything that the aggregator can be told; each member is a key of aggregator.yaml and a flag.
 struct Config {
     bool standalone = false;
+    bool cluster = false;
+    std::filesystem::path kubeconfig;    ///< empty: as kubectl looks for it, then the pod's account
+    std::string context;                 ///< empty: the kubeconfig's current one
+    std::string cluster_namespace;       ///< of the Lease; empty: the access's own
+    std::string level_labels = "stock";  ///< layer that nodes' level labels show
+    kube::AccessPlaces access_places;    ///< of the environment; no setting
+
     std::string listen_grpc = "127.0.0.1:9286";                              ///< agents and queries
     std::filesystem::path query_socket = "/run/virt-scout/aggregator.sock";  ///< empty: none
     std::string listen_http = "127.0.0.1:8080";

@@ -28,6 +28,9 @@ const daemon::Program program{
         "  virt-scout-aggregator --standalone --plaintext --query-socket= --snapshot-file=\n"
         "  virt-scout-aggregator --standalone --listen-grpc 0.0.0.0:9286 \\\n"
         "      --tls-ca ca.pem --tls-cert aggregator.pem --tls-key aggregator.key\n"
+        "  virt-scout-aggregator --cluster --kubeconfig ~/.kube/config --cluster-namespace "
+        "kubevirt \\\n"
+        "      --plaintext --query-socket= --snapshot-file=\n"
         "  virt-scout-aggregator --config /etc/virt-scout/aggregator.yaml --check-config\n",
     .default_config = "/etc/virt-scout/aggregator.yaml"};
 
@@ -41,6 +44,7 @@ int run(int argc, const char* const* argv) {
     // NOLINTNEXTLINE(concurrency-mt-unsafe): before its threads
     static_cast<void>(::mallopt(M_ARENA_MAX, allocation_arenas));
     Config config;
+    config.access_places = kube::places_of_environment();
     const auto list = settings(config);
     const auto ended = daemon::configure(
         program, daemon::arguments_of(argc, argv), list, [&config] { return validate(config); },

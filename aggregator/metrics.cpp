@@ -44,6 +44,19 @@ MetricFamily counter(const char* name, const char* help, std::uint64_t number) {
     return family(name, help, MetricType::Counter, {{"", "", number}});
 }
 
+void add_cluster(const ClusterFacts& facts, std::vector<MetricFamily>& out) {
+    out.push_back(gauge("virt_scout_leader", "1 while this process leads.", facts.leads ? 1 : 0));
+    out.push_back(gauge("virt_scout_cluster_synced",
+                        "1 once the cluster's objects have been listed.", facts.synced ? 1 : 0));
+    out.push_back(gauge("virt_scout_cluster_nodes", "Nodes of the cluster.", facts.nodes));
+    out.push_back(gauge("virt_scout_level_labels_out_of_step",
+                        "Nodes whose level label is not what it should be.",
+                        facts.labels_out_of_step));
+    out.push_back(family(
+        "virt_scout_level_label_writes_total", "Level labels written.", MetricType::Counter,
+        {{"result", "accepted", facts.labels_written}, {"result", "failed", facts.labels_failed}}));
+}
+
 }  // namespace
 
 MetricFacts facts_of(const Fleet& fleet) {
@@ -69,7 +82,7 @@ MetricFacts facts_of(const Fleet& fleet) {
 
 std::vector<MetricFamily> FleetMetrics::Collect() const {
     const auto facts = ask_();
-    return {
+    std::vector<MetricFamily> families{
         family("virt_scout_nodes", "Nodes by how long ago they were heard of.", MetricType::Gauge,
                {{"freshness", "fresh", facts.fresh},
                 {"freshness", "stale", facts.stale},
@@ -96,6 +109,10 @@ std::vector<MetricFamily> FleetMetrics::Collect() const {
                 facts.snapshots.failed),
         gauge("virt_scout_snapshot_bytes", "Size of the last snapshot.", facts.snapshots.bytes),
     };
+    if (facts.cluster) {
+        add_cluster(*facts.cluster, families);
+    }
+    return families;
 }
 
 }  // namespace scout::aggregator

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include <prometheus/collectable.h>
 
 #include "aggregator/agent_streams.h"
+#include "aggregator/cluster_side.h"
 #include "aggregator/fleet.h"
 #include "aggregator/snapshot_keeper.h"
 
@@ -26,6 +28,7 @@ struct MetricFacts {
     std::uint64_t watchers_too_slow = 0;
     ReportCounters reports;
     SnapshotCounters snapshots;
+    std::optional<ClusterFacts> cluster;  ///< none: no cluster is followed
 };
 
 /// Counts of nodes, guests, profiles and classes.

@@ -60,7 +60,7 @@ Task<> LeaderElector::turn() {
         }
         request = std::move(*next);
     }
-    const auto stored = co_await write(std::move(request));
+    const auto stored = co_await write(std::move(request), limit());
     if (!stored) {
         say_failure(stored.error());
     } else if (*stored) {
@@ -71,24 +71,25 @@ Task<> LeaderElector::turn() {
     }
 }
 
-Task<LeaderElector::Stored> LeaderElector::write(LeaseElection::Request request) {
+Task<LeaderElector::Stored> LeaderElector::write(LeaseElection::Request request,
+                                                 std::chrono::milliseconds limit) {
     if (request.verb == LeaseElection::Verb::create) {
-        auto created = co_await port_.create(std::move(request.record), limit());
+        auto created = co_await port_.create(std::move(request.record), limit);
         co_return created;
     }
     StoredLease lease{.record = std::move(request.record), .version = std::move(request.version)};
-    auto updated = co_await port_.update(std::move(lease), limit());
+    auto updated = co_await port_.update(std::move(lease), limit);
     co_return updated;
 }
 
-Task<> LeaderElector::release() {
+Task<> LeaderElector::release(std::chrono::milliseconds limit) {
     co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
     auto request = election_.release(clock_.wall());
     tell();
     if (!request) {
         co_return;
     }
-    const auto freed = co_await write(std::move(*request));
+    const auto freed = co_await write(std::move(*request), limit);
     if (!freed) {
         spdlog::warn("lease could not be given back, others wait for its end error={}",
                      log_value(freed.error().message));

@@ -49,8 +49,8 @@ public:
     /// Goes on until it is cancelled. Leadership ends by itself then, sooner with release().
     [[nodiscard]] Task<> run();
 
-    /// After run() has ended: lets another process lead at once.
-    [[nodiscard]] Task<> release();
+    /// After run() has ended: lets another process lead at once. The server gets that much time.
+    [[nodiscard]] Task<> release(std::chrono::milliseconds limit = std::chrono::seconds{5});
 
     [[nodiscard]] bool leads() const { return election_.may_write(clock_.steady()); }
     [[nodiscard]] SteadyTime may_write_until() const noexcept {
@@ -62,7 +62,8 @@ private:
     using Stored = Result<std::optional<StoredLease>>;
 
     [[nodiscard]] Task<> turn();
-    [[nodiscard]] Task<Stored> write(LeaseElection::Request request);
+    [[nodiscard]] Task<Stored> write(LeaseElection::Request request,
+                                     std::chrono::milliseconds limit);
     [[nodiscard]] std::chrono::milliseconds limit() const;
     void tell();
     void say_failure(const Error& error);

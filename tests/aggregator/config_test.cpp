@@ -32,6 +32,11 @@ bool faults_name(const Config& config, const std::string& key) {
 TEST(ConfigTest, DefaultsNeedOnlyAModeAndAWord) {
     EXPECT_TRUE(validate(good()).empty());
     EXPECT_TRUE(faults_name(Config{}, "standalone"));
+    auto both = good();
+    both.cluster = true;
+    EXPECT_TRUE(faults_name(both, "standalone"));
+    both.standalone = false;
+    EXPECT_TRUE(validate(both).empty());
     EXPECT_TRUE(faults_name(Config{}, "listen-grpc"));
 }
 
@@ -133,7 +138,12 @@ TEST(ConfigTest, FileFillsEveryKey) {
     const auto list = settings(config);
     daemon::Origins origins;
     const auto faults = daemon::read_config_text(R"(
-standalone: true
+standalone: false
+cluster: true
+kubeconfig: /k
+context: c
+cluster-namespace: n
+level-labels: truth
 listen-grpc: unix:/run/a.sock
 query-socket: ""
 listen-http: 127.0.0.1:0
@@ -152,6 +162,8 @@ log-level: debug
                                                  "a.yaml", list, origins);
 
     ASSERT_TRUE(faults.empty()) << faults.front().text;
+    EXPECT_EQ(config.kubeconfig, "/k");
+    EXPECT_EQ(config.context + config.cluster_namespace + config.level_labels, "cntruth");
     EXPECT_TRUE(config.query_socket.empty());
     EXPECT_EQ(config.documents.size(), 2U);
     EXPECT_EQ(config.machine_type, "q35");

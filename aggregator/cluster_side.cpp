@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "aggregator/cluster_side.h"
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <random>
+#include <utility>
+
+#include <unistd.h>
+
+#include "aggregator/level_labels.h"
+#include "kube/client.h"
+#include "kube/http_transport.h"
+#include "kube/informer.h"
+#include "kube/leader_elector.h"
+#include "kube/lease_client.h"
+#include "kube/objects/kubevirt.h"
+#include "kube/objects/node.h"
+
+namespace scout::aggregator {
+namespace {
+
+/// Of the 5 s that a stop may take.
+constexpr std::chrono::milliseconds release_limit{1000};
+constexpr const char* lease_name = "virt-scout-aggregator";
+
+std::uint64_t random_seed() {
+    std::random_device device;
+    return (std::uint64_t{device()} << 32U) | device();
+}
+
+kube::ReflectorSettings reflecting() {
+    kube::ReflectorSettings settings;
+    settings.seed = random_seed();
+    return settings;
+}
+
+kube::ClientConfig calling() {
+    kube::ClientConfig config;
+    config.seed = random_seed();
+    return config;
+}
+
+}  // namespace
+
+struct ClusterSide::Parts {
+    Parts(const asio::any_io_executor& loop, ClusterSettings settings, const Clock& clock)
+        : transport(loop, settings.access, clock),
+          client(transport, clock, calling()),
+          nodes(transport, clock, {.resource = kube::resources::nodes(), .selection = {}},
+                &kube::decode_node, reflecting()),
+          kubevirts(transport, clock, {.resource = kube::resources::kubevirts(), .selection = {}},
+                    &kube::decode_kubevirt, reflecting()),
+          lease(client, {.space = settings.space, .name = lease_name}),
+          elector(lease, clock, {.identity = settings.identity}, random_seed()),
+          labels(loop, {.nodes = nodes, .kubevirts = kubevirts, .elector = elector}, client, clock,
+                 {.levels = std::move(settings.levels), .plan = {}, .seed = random_seed()}) {}
+
+    kube::HttpTransport transport;
+    kube::Client client;
+    kube::Informer<kube::Node> nodes;
+    kube::Informer<kube::KubeVirt> kubevirts;
+    kube::ClientLease lease;
+    kube::LeaderElector elector;
+    LevelLabels labels;
+};
+
+ClusterSide::ClusterSide(asio::any_io_executor loop, ClusterSettings settings, const Clock& clock)
+    : scope_(loop), parts_(std::make_unique<Parts>(loop, std::move(settings), clock)) {}
+
+ClusterSide::~ClusterSide() = default;
+
+void ClusterSide::start() {
+    scope_.spawn("nodes", [this] { return parts_->nodes.run(); });
+    scope_.spawn("kubevirts", [this] { return parts_->kubevirts.run(); });
+    scope_.spawn("leadership", [this] { return parts_->elector.run(); });
+    scope_.spawn("level labels", [this] { return parts_->labels.run(); });
+}
+
+Task<> ClusterSide::stop() {
+    co_await scope_.close();
+    co_await parts_->elector.release(release_limit);
+    parts_->transport.close_idle();
+}
+
+ClusterFacts ClusterSide::facts() const {
+    ClusterFacts facts;
+    facts.leads = parts_->elector.leads();
+    facts.synced = parts_->labels.synced();
+    for (const auto* reflector : {&parts_->nodes.reflector(), &parts_->kubevirts.reflector()}) {
+        if (facts.trouble.empty()) {
+            facts.trouble = reflector->trouble();
+        }
+    }
+    facts.nodes = parts_->nodes.size();
+    facts.labels_out_of_step = parts_->labels.out_of_step();
+    facts.labels_written = parts_->labels.counters().written;
+    facts.labels_failed = parts_->labels.counters().failed;
+    return facts;
+}
+
+std::string lease_identity() {
+    std::array<char, 256> host{};
+    const bool known = ::gethostname(host.data(), host.size() - 1) == 0;
+    std::array<char, 17> digits{};
+    std::snprintf(digits.data(), digits.size(), "%016llx",
+                  static_cast<unsigned long long>(random_seed()));
+    return std::string(known ? host.data() : "host") + "_" + digits.data();
+}
+
+}  // namespace scout::aggregator

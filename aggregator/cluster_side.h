@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "base/task.h"
+#include "base/task_scope.h"
+#include "cluster/levels.h"
+#include "kube/access.h"
+
+namespace scout::aggregator {
+
+struct ClusterSettings {
+    kube::ClusterAccess access;
+    std::string space;     ///< namespace of the Lease
+    std::string identity;  ///< in the Lease; one for each process start
+    cluster::LevelOptions levels;
+};
+
+/// What /metrics and /readyz tell of the cluster.
+struct ClusterFacts {
+    bool leads = false;
+    bool synced = false;
+    std::string trouble;  ///< why it is not following the cluster; empty: it is
+    std::size_t nodes = 0;
+    std::size_t labels_out_of_step = 0;
+    std::uint64_t labels_written = 0;
+    std::uint64_t labels_failed = 0;
+};
+
+/// All that the aggregator does in a cluster: it follows the API server's objects, stands for
+/// leadership and, as the leader, keeps the nodes' level labels. Loop thread; the clock, and the
+/// cpu_map of the settings, must outlive it.
+class ClusterSide {
+public:
+    ClusterSide(asio::any_io_executor loop, ClusterSettings settings, const Clock& clock);
+    ~ClusterSide();
+    ClusterSide(const ClusterSide&) = delete;
+    ClusterSide& operator=(const ClusterSide&) = delete;
+    ClusterSide(ClusterSide&&) = delete;
+    ClusterSide& operator=(ClusterSide&&) = delete;
+
+    /// Begins; what fails is tried again and told by facts().
+    void start();
+    /// Ends everything and lets another process lead at once.
+    [[nodiscard]] Task<> stop();
+
+    [[nodiscard]] ClusterFacts facts() const;
+
+private:
+    struct Parts;
+
+    TaskScope scope_;
+    std::unique_ptr<Parts> parts_;
+};
+
+/// "POD_abc123": the host's name and something that no other start of this program has.
+[[nodiscard]] std::string lease_identity();
+
+}  // namespace scout::aggregator

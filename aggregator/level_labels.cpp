@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "aggregator/level_labels.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include <boost/asio/cancellation_state.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <spdlog/spdlog.h>
+
+#include "base/logging.h"
+#include "kube/resource.h"
+
+namespace scout::aggregator {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr const char* field_manager = "virt-scout";
+constexpr auto write_limit = 15s;
+/// Without anything to wait for: clocks may jump.
+constexpr auto longest_wait = 30s;
+
+std::vector<kube::KubeVirt> objects_of(const kube::Informer<kube::KubeVirt>& informer) {
+    std::vector<kube::KubeVirt> objects;
+    informer.each([&objects](const auto& object) { objects.push_back(*object); });
+    return objects;
+}
+
+/// All that levels take from a KubeVirt object.
+bool judges_alike(const kube::KubeVirt* a, const kube::KubeVirt* b) {
+    return a != nullptr && b != nullptr && a->machine == b->machine && a->phase == b->phase &&
+           a->architecture_machines == b->architecture_machines;
+}
+
+std::optional<std::string> text_of(std::optional<unsigned> level) {
+    return level ? std::optional{std::to_string(*level)} : std::nullopt;
+}
+
+}  // namespace
+
+LevelLabels::LevelLabels(asio::any_io_executor loop, Sources sources, kube::Client& client,
+                         const Clock& clock, LevelLabelsConfig config)
+    : sources_(sources),
+      client_(client),
+      clock_(clock),
+      config_(std::move(config)),
+      writes_(loop),
+      sleep_(std::move(loop)),
+      keeper_(config_.levels, {}) {
+    sources_.nodes.on_change([this](const auto& change) { take_node(change); });
+    sources_.nodes.on_synced([this] { wake(); });
+    sources_.kubevirts.on_change([this](const auto& change) {
+        if (!judges_alike(change.before.get(), change.now.get())) {
+            judge_anew();
+        }
+    });
+    sources_.kubevirts.on_synced([this] { wake(); });
+    sources_.elector.on_change([this](bool leads) { take_leadership(leads); });
+}
+
+bool LevelLabels::synced() const noexcept {
+    return sources_.nodes.synced() && sources_.kubevirts.synced();
+}
+
+Task<> LevelLabels::run() {
+    for (;;) {
+        if (synced()) {
+            follow();
+            start_writes();
+        }
+        sleep_.expires_after(longest_sleep());
+        // wake() ends the wait as well: what tells is the state of this coroutine.
+        co_await sleep_.async_wait(as_result);
+        const auto state = co_await asio::this_coro::cancellation_state;
+        if (state.cancelled() != asio::cancellation_type::none) {
+            break;
+        }
+    }
+    co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+    co_await writes_.close();
+}
+
+void LevelLabels::take_node(const kube::Informer<kube::Node>::Change& change) {
+    if (change.now) {
+        keeper_.put(*change.now, clock_.wall());
+    } else {
+        const auto& name = change.before->meta.name;
+        keeper_.remove(name);
+        differing_.erase(name);
+        if (plan_) {
+            plan_->forget(name);
+        }
+    }
+    wake();
+}
+
+void LevelLabels::judge_anew() {
+    keeper_.start_over(config_.levels, objects_of(sources_.kubevirts));
+    const auto now = clock_.wall();
+    sources_.nodes.each([this, now](const auto& node) { keeper_.put(*node, now); });
+    wake();
+}
+
+void LevelLabels::take_leadership(bool leads) {
+    ++term_;
+    plan_.reset();
+    if (leads) {
+        plan_.emplace(config_.plan, config_.seed + term_, clock_.steady());
+        for (const auto& [node, label] : differing_) {
+            plan(node, label);
+        }
+    }
+    spdlog::info("leadership leads={} holder={} labels_out_of_step={}", leads,
+                 log_value(sources_.elector.holder()), differing_.size());
+    wake();
+}
+
+void LevelLabels::wake() {
+    sleep_.cancel();
+}
+
+/// What nodes and time have changed.
+void LevelLabels::follow() {
+    keeper_.pass(clock_.wall());
+    for (const auto& [node, label] : keeper_.take_changes()) {
+        if (label.in_step()) {
+            differing_.erase(node);
+        } else {
+            differing_.insert_or_assign(node, label);
+        }
+        plan(node, label);
+    }
+}
+
+/// The annotation with the node's profile is not ours to judge here: it stays as it is.
+void LevelLabels::plan(const std::string& node, const cluster::LevelLabel& label) {
+    const auto object = sources_.nodes.find({}, node);
+    if (!plan_ || !object) {
+        return;
+    }
+    std::optional<std::string> profile;
+    if (const auto carried = object->annotations.find(cluster::profile_annotation)) {
+        profile = *carried;
+    }
+    plan_->set(node, {.level = text_of(label.level), .profile = profile},
+               {.level = label.carried, .profile = profile}, clock_.steady());
+}
+
+void LevelLabels::start_writes() {
+    if (!plan_ || !sources_.elector.leads()) {
+        return;
+    }
+    for (auto& each : plan_->take(clock_.steady())) {
+        auto shared = std::make_shared<cluster::LabelPlan::Write>(std::move(each));
+        writes_.spawn("label of " + shared->node,
+                      [this, shared, term = term_] { return write(std::move(*shared), term); });
+    }
+}
+
+Task<> LevelLabels::write(cluster::LabelPlan::Write write, std::uint64_t term) {
+    const auto node = write.node;
+    const auto sent = co_await send(std::move(write));
+    (sent ? counters_.written : counters_.failed) += 1;
+    if (!sent && sent.error().code != Errc::cancelled) {
+        spdlog::warn("label is not written node={} reason={}", log_value(node),
+                     log_value(sent.error().message));
+    }
+    if (plan_ && term == term_) {
+        plan_->done(node, sent.has_value(), clock_.steady());
+        wake();
+    }
+}
+
+/// No write may arrive when another one leads already.
+Task<Status> LevelLabels::send(cluster::LabelPlan::Write write) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        sources_.elector.may_write_until() - clock_.steady());
+    if (left <= 0ms) {
+        co_return fail(Errc::unavailable, "leadership is lost");
+    }
+    kube::CallOptions options;
+    options.limit = std::min<std::chrono::milliseconds>(left, write_limit);
+    kube::Target target{.resource = kube::resources::nodes(),
+                        .object = {.space = {}, .name = write.node}};
+    kube::ApplyOptions apply{.manager = field_manager, .force = true};
+    kube::ApiResult<std::string> answer;
+    if (write.merge) {
+        answer = co_await client_.merge_patch(std::move(target), std::move(write.body), options);
+    } else {
+        answer = co_await client_.apply(std::move(target), std::move(write.body), std::move(apply),
+                                        options);
+    }
+    if (!answer) {
+        co_return fail(std::move(answer.error().error));
+    }
+    co_return Status{};
+}
+
+std::chrono::milliseconds LevelLabels::longest_sleep() const {
+    auto wait = std::chrono::milliseconds{longest_wait};
+    const auto shorten = [&wait](auto until, auto now) {
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - now);
+        wait = std::clamp(left, 0ms, wait);
+    };
+    if (const auto due = keeper_.next()) {
+        shorten(*due, clock_.wall());
+    }
+    // A leader that lost is told so by the elector.
+    const bool writes = plan_ && sources_.elector.leads();
+    if (const auto due = writes ? plan_->next() : std::nullopt) {
+        shorten(*due, clock_.steady());
+    }
+    return wait;
+}
+
+}  // namespace scout::aggregator

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "base/clock.h"
+#include "base/task.h"
+#include "base/task_scope.h"
+#include "cluster/label_plan.h"
+#include "cluster/level_keeper.h"
+#include "kube/client.h"
+#include "kube/informer.h"
+#include "kube/leader_elector.h"
+#include "kube/objects/kubevirt.h"
+#include "kube/objects/node.h"
+
+namespace scout::aggregator {
+
+struct LevelLabelsConfig {
+    cluster::LevelOptions levels;
+    cluster::LabelPlanRules plan;
+    std::uint64_t seed = 0;  ///< of the jitter; one that differs in each process
+};
+
+struct LevelLabelsCounters {
+    std::uint64_t written = 0;  ///< that the API server accepted
+    std::uint64_t failed = 0;
+};
+
+/// Keeps the level label of every node of a cluster as it should be: follows the nodes and the
+/// KubeVirt object and, while it leads, writes what differs. A standby follows as well, so that it
+/// can lead at once.
+///
+/// Loop thread. Everything that the constructor takes by reference must outlive it; it sets the
+/// handlers of the informers and of the elector, which run elsewhere.
+class LevelLabels {
+public:
+    struct Sources {
+        kube::Informer<kube::Node>& nodes;
+        kube::Informer<kube::KubeVirt>& kubevirts;
+        kube::LeaderElector& elector;
+    };
+
+    LevelLabels(asio::any_io_executor loop, Sources sources, kube::Client& client,
+                const Clock& clock, LevelLabelsConfig config);
+
+    /// Goes on until it is cancelled; writes that are under way then are cancelled too.
+    [[nodiscard]] Task<> run();
+
+    /// Nodes and KubeVirt objects have been listed once.
+    [[nodiscard]] bool synced() const noexcept;
+    [[nodiscard]] const LevelLabelsCounters& counters() const noexcept { return counters_; }
+    /// Nodes whose label differs from what it should be.
+    [[nodiscard]] std::size_t out_of_step() const noexcept { return differing_.size(); }
+
+private:
+    void take_node(const kube::Informer<kube::Node>::Change& change);
+    void judge_anew();
+    void take_leadership(bool leads);
+    void wake();
+    void follow();
+    void plan(const std::string& node, const cluster::LevelLabel& label);
+    void start_writes();
+    [[nodiscard]] Task<> write(cluster::LabelPlan::Write write, std::uint64_t term);
+    [[nodiscard]] Task<Status> send(cluster::LabelPlan::Write write);
+    [[nodiscard]] std::chrono::milliseconds longest_sleep() const;
+
+    Sources sources_;
+    kube::Client& client_;
+    const Clock& clock_;
+    LevelLabelsConfig config_;
+    TaskScope writes_;
+    asio::steady_timer sleep_;
+    cluster::LevelKeeper keeper_;
+    std::map<std::string, cluster::LevelLabel> differing_;
+    std::optional<cluster::LabelPlan> plan_;  ///< while it leads
+    std::uint64_t term_ = 0;                  ///< of leading, so that no write tells a later plan
+    LevelLabelsCounters counters_;
+};
+
+}  // namespace scout::aggregator

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// The level labels of a cluster, against a server that answers as a script says.
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include <boost/asio/steady_timer.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <gmock/gmock.h>
+
+#include "aggregator/cluster_side.h"
+#include "tests/kube/transport_fixture.h"
+#include "tests/support/scripted_transport.h"
+
+namespace scout::aggregator {
+namespace {
+
+namespace json = boost::json;
+using scout::test::FakeServer;
+using scout::test::Peer;
+using scout::test::SeenRequest;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+using testing::Pair;
+using testing::UnorderedElementsAre;
+using namespace std::chrono_literals;
+
+std::string node(const std::string& name, const std::string& feature,
+                 const std::string& more = {}) {
+    return R"({"kind":"Node","apiVersion":"v1","metadata":{"name":")" + name + R"(","uid":"u-)" +
+           name + R"(","resourceVersion":"5","labels":{"kubernetes.io/arch":"amd64",
+           "kubevirt.io/schedulable":"true","host-model-cpu.node.kubevirt.io/M":"true",
+           "host-model-required-features.node.kubevirt.io/)" +
+           feature + R"(":"true","cpu-feature.node.kubevirt.io/)" + feature +
+           R"(":"true","cpu-model-migration.node.kubevirt.io/M":"true",
+           "cpu-vendor.node.kubevirt.io/V":"true","machine-type.node.kubevirt.io/q35":"true")" +
+           more + "}}}";
+}
+
+/// An API server of three nodes, without KubeVirt, whose lease is free.
+class SmallCluster {
+public:
+    /// False: the connection is closed.
+    bool answer(Peer& peer, const SeenRequest& request) {
+        const auto& target = request.target;
+        if (target.find("/leases") != std::string::npos) {
+            return lease(peer, request);
+        }
+        if (request.method == "PATCH") {
+            take(request);
+            peer.say(scout::test::answer(200, "{}"));
+            return true;
+        }
+        if (target.find("/kubevirts") != std::string::npos) {
+            peer.say(scout::test::answer(404, scout::test::status_json(404, "NotFound")));
+            return true;
+        }
+        peer.say(scout::test::chunked_head());
+        for (const auto& each :
+             {node("a", "x"), node("b", "x"),
+              node("c", "y", R"(,"kubevirt/host-model-migratability-level":"0")")}) {
+            peer.say(scout::test::chunk(scout::test::watch_line("ADDED", each) + "\n"));
+        }
+        peer.say(scout::test::chunk(scout::test::bookmark_line("9", true) + "\n"));
+        peer.stay_silent();
+        return false;
+    }
+
+    [[nodiscard]] std::map<std::string, std::string> written() const {
+        const std::lock_guard lock(lock_);
+        return written_;
+    }
+    [[nodiscard]] std::string holder() const {
+        const std::lock_guard lock(lock_);
+        return holder_;
+    }
+
+private:
+    bool lease(Peer& peer, const SeenRequest& request) {
+        const std::lock_guard lock(lock_);
+        if (request.method == "GET") {
+            peer.say(scout::test::answer(404, scout::test::status_json(404, "NotFound")));
+            return true;
+        }
+        auto stored = json::parse(request.body).as_object();
+        holder_ = std::string(stored["spec"].at("holderIdentity").as_string());
+        stored["metadata"].as_object()["resourceVersion"] = std::to_string(++version_);
+        peer.say(
+            scout::test::answer(request.method == "POST" ? 201 : 200, json::serialize(stored)));
+        return true;
+    }
+
+    void take(const SeenRequest& request) {
+        const auto body = json::parse(request.body);
+        const auto slash = request.target.rfind('/');
+        auto name = request.target.substr(slash + 1);
+        name.resize(std::min(name.find('?'), name.size()));
+        const auto* labels = body.at("metadata").as_object().if_contains("labels");
+        const auto* level =
+            labels == nullptr
+                ? nullptr
+                : labels->as_object().if_contains("kubevirt/host-model-migratability-level");
+        const std::lock_guard lock(lock_);
+        written_[name] = level == nullptr ? "none" : std::string(level->as_string());
+    }
+
+    mutable std::mutex lock_;
+    std::map<std::string, std::string> written_;
+    std::string holder_;
+    int version_ = 10;
+};
+
+class LevelLabelsTest : public kube::TransportFixture {
+protected:
+    LevelLabelsTest()
+        : server([this](Peer& peer, const SeenRequest& request) {
+              return cluster.answer(peer, request);
+          }) {}
+
+    [[nodiscard]] ClusterSettings settings() const {
+        return {
+            .access = access_to(server.port()), .space = "scout", .identity = "me", .levels = {}};
+    }
+
+    /// False if that did not come true in time.
+    bool run_until(const std::function<bool()>& condition) {
+        const auto end = clock.steady() + long_enough;
+        while (!condition() && clock.steady() < end) {
+            loop.restart();
+            loop.run_for(5ms);
+        }
+        return condition();
+    }
+
+    SmallCluster cluster;
+    FakeServer server;
+};
+
+TEST_F(LevelLabelsTest, TheLeaderWritesWhatDiffers) {
+    ClusterSide side(loop.get_executor(), settings(), clock);
+    side.start();
+
+    EXPECT_TRUE(run_until([this] { return cluster.written().size() == 2; }));
+    const auto facts = side.facts();
+    scout::test::run_until_done(loop, side.stop());
+
+    // a and b can go to each other only; c carries its 0 already.
+    EXPECT_THAT(cluster.written(), UnorderedElementsAre(Pair("a", "50"), Pair("b", "50")));
+    EXPECT_TRUE(facts.leads);
+    EXPECT_TRUE(facts.synced);
+    EXPECT_EQ(facts.nodes, 3U);
+    for (const auto& request : server.requests()) {
+        if (request.method == "PATCH") {
+            EXPECT_THAT(request.target, HasSubstr("fieldManager=virt-scout"));
+            EXPECT_THAT(request.headers.at("content-type"), HasSubstr("apply-patch"));
+        }
+    }
+}
+
+TEST_F(LevelLabelsTest, AStopGivesTheLeaseBack) {
+    ClusterSide side(loop.get_executor(), settings(), clock);
+    side.start();
+
+    EXPECT_TRUE(run_until([this] { return cluster.holder() == "me"; }));
+    scout::test::run_until_done(loop, side.stop());
+
+    EXPECT_EQ(cluster.holder(), "");
+    EXPECT_FALSE(side.facts().leads);
+}
+
+}  // namespace
+}  // namespace scout::aggregator
