@@ -42,9 +42,11 @@ function(scout_program name)
     target_link_libraries(${name} PRIVATE scout_flags ${arg_LINK})
 endfunction()
 
-# scout_test(name SOURCES … LINK … [LABEL label]): one GoogleTest program, one ctest entry for each test in it.
+# scout_test(name SOURCES … LINK … [LABEL label] [WHOLE]): one GoogleTest program, one ctest entry for each test in it.
+# WHOLE: one entry for all of it, where its tests share something that takes long to start; it is skipped if all of
+# that is missing ("no bed: …"), and gets the machine for itself.
 function(scout_test name)
-    cmake_parse_arguments(arg "" "LABEL" "SOURCES;LINK" ${ARGN})
+    cmake_parse_arguments(arg "WHOLE" "LABEL" "SOURCES;LINK" ${ARGN})
     add_executable(${name}_test ${arg_SOURCES})
     target_link_libraries(${name}_test PRIVATE scout_flags scout::test_support GTest::gmock_main ${arg_LINK})
     set(labels "${arg_LABEL}")
@@ -53,6 +55,12 @@ function(scout_test name)
     endif()
     if("unit" IN_LIST labels)
         add_dependencies(unit_tests ${name}_test)
+    endif()
+    if(arg_WHOLE)
+        add_test(NAME ${name} COMMAND ${name}_test)
+        set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT 300 RUN_SERIAL ON
+            SKIP_REGULAR_EXPRESSION "no bed: ")
+        return()
     endif()
     gtest_discover_tests(${name}_test
         DISCOVERY_TIMEOUT 60

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
@@ -11,16 +10,13 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -44,17 +40,18 @@ type ready struct {
 
 type cluster struct {
 	options
-	program  string
-	etcdURL  string
-	server   string
-	ca       *authority
-	admin    *pair
-	children []*exec.Cmd
-	ended    chan string
+	program string
+	etcdURL string
+	server  string
+	ca      *authority
+	admin   *pair
+	parts   []*part
+	ended   chan *exec.Cmd
+	lines   chan string // of standard input; closed at its end
 }
 
 // up runs one control plane until its standard input ends or it is told to stop: whoever started it
-// cannot leave it behind, not even by crashing.
+// cannot leave it behind, not even by crashing. A line of the input stops or starts a part.
 func up(arguments []string) error {
 	var chosen options
 	flags := flag.NewFlagSet("up", flag.ContinueOnError)
@@ -69,13 +66,15 @@ func up(arguments []string) error {
 	if chosen.folder == "" {
 		return errors.New("expected --folder DIR: where all state goes")
 	}
-	// A child is killed when the thread that started it ends.
+	// A child is killed by the kernel when the thread that started it ends: this one, with us.
 	runtime.LockOSThread()
 	program, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	c := &cluster{options: chosen, program: program, ended: make(chan string, 8)}
+	c := &cluster{options: chosen, program: program, ended: make(chan *exec.Cmd, 64),
+		lines: make(chan string)}
+	go c.readLines()
 	defer c.stop()
 	if err := c.start(); err != nil {
 		return err
@@ -230,30 +229,6 @@ func (c *cluster) controllerFlags() []string {
 		"--controllers=*,-node-lifecycle-controller,-taint-eviction-controller"}
 }
 
-func (c *cluster) run(part string, flags ...string) error {
-	return c.runProgram(part, c.program, append([]string{part}, flags...)...)
-}
-
-func (c *cluster) runProgram(part, program string, arguments ...string) error {
-	output, err := os.Create(c.path(part + ".log"))
-	if err != nil {
-		return err
-	}
-	defer output.Close()
-	child := exec.Command(program, arguments...)
-	child.Stdout, child.Stderr = output, output
-	child.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := child.Start(); err != nil {
-		return err
-	}
-	c.children = append(c.children, child)
-	go func() {
-		_ = child.Wait()
-		c.ended <- part
-	}()
-	return nil
-}
-
 func (c *cluster) awaitReady() error {
 	trust := x509.NewCertPool()
 	trust.AddCert(c.ca.certificate)
@@ -266,8 +241,15 @@ func (c *cluster) awaitReady() error {
 	defer web.CloseIdleConnections()
 	for until := time.Now().Add(startLimit); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
 		select {
-		case part := <-c.ended:
-			return fmt.Errorf("%s ended at its start: see %s", part, c.path(part+".log"))
+		case ended := <-c.ended:
+			if err := c.faultOf(ended); err != nil {
+				return err
+			}
+		case line, more := <-c.lines:
+			if !more {
+				return errors.New("whoever started this has gone")
+			}
+			return fmt.Errorf("expected a line once the last thing asked is done, found %q early", line)
 		default:
 		}
 		answer, err := web.Get(c.server + "/readyz")
@@ -280,30 +262,6 @@ func (c *cluster) awaitReady() error {
 		}
 	}
 	return fmt.Errorf("the API server is not ready within %s: see %s", startLimit, c.path("apiserver.log"))
-}
-
-func (c *cluster) wait() error {
-	told, release := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-	defer release()
-	alone := make(chan struct{})
-	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		close(alone)
-	}()
-	select {
-	case <-told.Done():
-	case <-alone:
-	case part := <-c.ended:
-		return fmt.Errorf("%s ended by itself: see %s", part, c.path(part+".log"))
-	}
-	return nil
-}
-
-// stop kills: nothing here is worth a clean end.
-func (c *cluster) stop() {
-	for _, child := range c.children {
-		_ = child.Process.Kill()
-	}
 }
 
 // freePorts are free now; held until all are known, so that no two are the same.
