@@ -15,6 +15,11 @@ struct ArchitectureMachines {
     std::vector<ArchitectureMachine>& target;
 };
 
+/// What is in the KubeVirt object's section of that name.
+struct Migrations {
+    KubeVirt& kubevirt;
+};
+
 struct OptionalKeys {
     std::optional<std::vector<SharedText>>& target;
 };
@@ -54,41 +59,42 @@ struct OptionalKeys {
     return read_members(value, Field{"level", target.level}, Field{"weight", target.weight});
 }
 
-[[nodiscard]] static Status read_json(JsonValue value, MigrationSettings& target) {
-    Quantity bandwidth{target.bandwidth};
-    return read_members(value, Field{"parallelOutboundMigrationsPerNode", target.outbound_per_node},
-                        Field{"parallelMigrationsPerCluster", target.per_cluster},
-                        Field{"completionTimeoutPerGiB", target.completion_seconds_per_gib},
-                        Field{"progressTimeout", target.progress_seconds},
-                        Field{"maxDowntimeMs", target.max_downtime_ms},
-                        Field{"bandwidthPerMigration", bandwidth}, Field{"network", target.network},
-                        Field{"nodeDrainTaintKey", target.node_drain_taint},
-                        Field{"allowAutoConverge", target.allow_auto_converge},
-                        Field{"allowPostCopy", target.allow_post_copy},
-                        Field{"allowWorkloadDisruption", target.allow_workload_disruption},
-                        Field{"disableTLS", target.disable_tls});
+[[nodiscard]] static Status read_json(JsonValue value, Migrations& target) {
+    auto& settings = target.kubevirt.migrations;
+    Quantity bandwidth{settings.bandwidth};
+    return read_members(
+        value, Field{"parallelOutboundMigrationsPerNode", settings.outbound_per_node},
+        Field{"parallelMigrationsPerCluster", settings.per_cluster},
+        Field{"completionTimeoutPerGiB", settings.completion_seconds_per_gib},
+        Field{"progressTimeout", settings.progress_seconds},
+        Field{"maxDowntimeMs", settings.max_downtime_ms}, Field{"bandwidthPerMigration", bandwidth},
+        Field{"network", settings.network}, Field{"nodeDrainTaintKey", settings.node_drain_taint},
+        Field{"allowAutoConverge", settings.allow_auto_converge},
+        Field{"allowPostCopy", settings.allow_post_copy},
+        Field{"allowWorkloadDisruption", settings.allow_workload_disruption},
+        Field{"disableTLS", settings.disable_tls},
+        Field{"requireHostModelMigratabilityLevel", target.kubevirt.required_level},
+        Field{"preferedHostModelMigratabilityLevel", target.kubevirt.prefered_level},
+        Field{"preferredHostModelMigratabilityLevel", target.kubevirt.preferred_level});
 }
 
 Result<KubeVirt> decode_kubevirt(JsonObject& object) {
     KubeVirt kubevirt;
     ArchitectureMachines machines{kubevirt.architecture_machines};
     OptionalKeys obsolete{kubevirt.obsolete_cpu_models};
+    Migrations migrations{kubevirt};
     const Nested developer{"developerConfiguration", Field{"featureGates", kubevirt.feature_gates},
                            Field{"disabledFeatureGates", kubevirt.disabled_feature_gates},
                            Field{"nodeSelectors", kubevirt.node_selectors}};
-    const Nested configuration{
-        "configuration",
-        developer,
-        Field{"evictionStrategy", kubevirt.eviction_strategy},
-        Field{"cpuModel", kubevirt.cpu_model},
-        Field{"machineType", kubevirt.machine},
-        Field{"vmRolloutStrategy", kubevirt.rollout_strategy},
-        Field{"architectureConfiguration", machines},
-        Field{"obsoleteCPUModels", obsolete},
-        Field{"migrations", kubevirt.migrations},
-        Field{"requireHostModelMigratabilityLevel", kubevirt.required_level},
-        Field{"preferedHostModelMigratabilityLevel", kubevirt.prefered_level},
-        Field{"preferredHostModelMigratabilityLevel", kubevirt.preferred_level}};
+    const Nested configuration{"configuration",
+                               developer,
+                               Field{"evictionStrategy", kubevirt.eviction_strategy},
+                               Field{"cpuModel", kubevirt.cpu_model},
+                               Field{"machineType", kubevirt.machine},
+                               Field{"vmRolloutStrategy", kubevirt.rollout_strategy},
+                               Field{"architectureConfiguration", machines},
+                               Field{"obsoleteCPUModels", obsolete},
+                               Field{"migrations", migrations}};
     const Nested state{"status", Field{"phase", kubevirt.phase},
                        Field{"observedKubeVirtVersion", kubevirt.observed_version},
                        Field{"operatorVersion", kubevirt.operator_version},

@@ -62,7 +62,8 @@ struct KubeVirt {
     Labels node_selectors;
     MigrationSettings migrations;
 
-    /// The proposal's fields, where the served schema has them; both spellings of the second.
+    /// The proposal's fields of spec.configuration.migrations, where the served schema has them;
+    /// both spellings of the second.
     std::optional<std::int64_t> required_level;
     std::optional<PreferredLevel> prefered_level;
     std::optional<PreferredLevel> preferred_level;

@@ -11,11 +11,11 @@
 #include "base/files.h"
 #include "kube/json.h"
 #include "kube/list_document.h"
+#include "kube/objects/bare_object.h"
 #include "kube/objects/kubevirt.h"
 #include "kube/objects/launcher_pod.h"
 #include "kube/objects/migration.h"
 #include "kube/objects/node.h"
-#include "kube/objects/bare_object.h"
 #include "kube/objects/vmi.h"
 #include "tests/support/test_data.h"
 
@@ -162,10 +162,10 @@ TEST(KubeVirtDecoderTest, ReadsTheConfiguration) {
         "developerConfiguration":{"featureGates":["Plugins"],"disabledFeatureGates":["NodeRestriction"],
           "nodeSelectors":{"a":"b"}},
         "migrations":{"bandwidthPerMigration":"64Mi","parallelMigrationsPerCluster":7,
-          "allowPostCopy":true,"network":"mig"},
-        "requireHostModelMigratabilityLevel":50,
-        "preferedHostModelMigratabilityLevel":{"level":80,"weight":10},
-        "preferredHostModelMigratabilityLevel":{"level":70}}},
+          "allowPostCopy":true,"network":"mig",
+          "requireHostModelMigratabilityLevel":50,
+          "preferedHostModelMigratabilityLevel":{"level":80,"weight":10},
+          "preferredHostModelMigratabilityLevel":{"level":70}}}},
       "status":{"phase":"Deployed","observedKubeVirtVersion":"v1.9.0","operatorVersion":"v1.9.0",
         "defaultArchitecture":"amd64"}})");
 
