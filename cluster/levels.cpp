@@ -31,12 +31,6 @@ struct Class {
 /// No label of its TSC says anything of a host-model guest.
 const migration::HostFacts no_facts;
 
-bool is_of_kubevirt(const kube::Node& node) {
-    return std::any_of(node.labels.begin(), node.labels.end(), [](const auto& entry) {
-        return entry.first.view().find("kubevirt.io/") != std::string_view::npos;
-    });
-}
-
 Verdict verdict_of(const migration::Comparison& edge, Layer layer) {
     return layer == Layer::stock ? edge.gate : edge.verdict;
 }

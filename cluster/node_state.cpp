@@ -101,6 +101,12 @@ migration::Labels plain_labels(const kube::Labels& labels) {
     return out;
 }
 
+bool is_of_kubevirt(const kube::Node& node) {
+    return std::any_of(node.labels.begin(), node.labels.end(), [](const auto& entry) {
+        return entry.first.view().find("kubevirt.io/") != std::string_view::npos;
+    });
+}
+
 std::optional<migration::Reason> why_closed(const NodeState& state) {
     const bool not_ready = !state.ready.value_or(true);
     if (!state.cordoned && !not_ready) {

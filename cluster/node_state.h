@@ -42,6 +42,9 @@ struct NodeState {
 
 [[nodiscard]] migration::Labels plain_labels(const kube::Labels& labels);
 
+/// True if the node has any label of KubeVirt: virt-handler has been there.
+[[nodiscard]] bool is_of_kubevirt(const kube::Node& node);
+
 /// What besides its labels keeps VMs away from the node now: it is cordoned, or not ready. None:
 /// nothing does.
 [[nodiscard]] std::optional<migration::Reason> why_closed(const NodeState& state);

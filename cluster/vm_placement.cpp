@@ -122,12 +122,6 @@ std::optional<Reason> why_not_movable(const kube::Vmi& vmi) {
     return reason;
 }
 
-bool is_of_kubevirt(const migration::Labels& labels) {
-    return std::any_of(labels.begin(), labels.end(), [](const auto& entry) {
-        return entry.first.find("kubevirt.io/") != std::string::npos;
-    });
-}
-
 /// Asks node after node about one VMI. Refers to all that it is given.
 class Search {
 public:
@@ -158,7 +152,7 @@ public:
         auto answer = migration::compare(guest_, migration::prepare(view, map_));
         if (blocked_) {
             only(answer, *blocked_);
-        } else if (!is_of_kubevirt(state.labels)) {
+        } else if (!is_of_kubevirt(node)) {
             only(answer, {.code = ReasonCode::unschedulable,
                           .layer = Layer::stock,
                           .text = "the target node has no label of KubeVirt: no virt-handler runs "
