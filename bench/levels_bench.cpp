@@ -21,6 +21,7 @@ const WallTime now{std::chrono::hours{500'000}};
 
 kube::Node object_of(const bench::Node& node, std::size_t number) {
     std::vector<kube::Labels::Entry> labels;
+    labels.reserve(node.labels.size());
     for (const auto& [key, value] : node.labels) {
         labels.emplace_back(key, value);
     }
@@ -39,6 +40,7 @@ double median(std::vector<double> values) {
 template <class Change>
 double cost(cluster::LevelKeeper& keeper, Change change) {
     std::vector<double> seconds;
+    seconds.reserve(changes);
     for (std::size_t i = 0; i < changes; ++i) {
         seconds.push_back(bench::cpu_seconds([&] {
             change(i);
@@ -54,40 +56,29 @@ void row(const char* what, double ours, double afresh, double most) {
                ours < most);
 }
 
-}  // namespace
+std::vector<kube::Node> objects_of(const std::vector<bench::Node>& fleet) {
+    std::vector<kube::Node> objects;
+    objects.reserve(fleet.size());
+    for (std::size_t i = 0; i < fleet.size(); ++i) {
+        objects.push_back(object_of(fleet[i], i));
+    }
+    return objects;
+}
 
-int main() {
-    const auto fleet = bench::make_fleet(nodes, classes);
-    const auto newcomer = object_of(bench::make_fleet(classes + 1, classes + 1).back(), nodes);
-    const auto map = bench::make_map();
-    cluster::Objects objects;
-    for (std::size_t i = 0; i < nodes; ++i) {
-        objects.nodes.push_back(object_of(fleet[i], i));
-    }
-    const cluster::LevelOptions options{.map = &map};
-    cluster::LevelKeeper keeper(options, {});
-    std::size_t told = 0;
-    const double afresh = bench::cpu_seconds([&] {
-        for (const auto& node : objects.nodes) {
-            keeper.put(node, now);
-        }
-        told = keeper.take_changes().size();
-    });
-    bench::row("5,000 nodes in 40 classes, levels of all", duration(afresh), "-", "-", "< 5 s",
-               afresh < 5);
-    row("one node's heartbeat",
-        cost(keeper, [&](std::size_t i) { keeper.put(objects.nodes[i], now); }), afresh, 1e-3);
-    auto cordoned = objects.nodes;
-    for (auto& node : cordoned) {
-        node.unschedulable = true;
-    }
+void measure_changes(cluster::LevelKeeper& keeper, const std::vector<kube::Node>& objects,
+                     double afresh) {
+    row("one node's heartbeat", cost(keeper, [&](std::size_t i) { keeper.put(objects[i], now); }),
+        afresh, 1e-3);
     row("one node ceases to count",
         cost(keeper,
              [&](std::size_t i) {
-                 keeper.put(cordoned[i], now);
+                 auto cordoned = objects[i];
+                 cordoned.unschedulable = true;
+                 keeper.put(cordoned, now);
                  keeper.pass(now + std::chrono::minutes{10});
              }),
         afresh, 20e-3);
+    const auto newcomer = object_of(bench::make_fleet(classes + 1, classes + 1).back(), nodes);
     row("one node of a new class comes, or goes",
         cost(keeper,
              [&](std::size_t i) {
@@ -98,5 +89,23 @@ int main() {
                  }
              }),
         afresh, 20e-3);
+}
+
+}  // namespace
+
+int main() {
+    const auto objects = objects_of(bench::make_fleet(nodes, classes));
+    const auto map = bench::make_map();
+    cluster::LevelKeeper keeper({.map = &map}, {});
+    std::size_t told = 0;
+    const double afresh = bench::cpu_seconds([&] {
+        for (const auto& node : objects) {
+            keeper.put(node, now);
+        }
+        told = keeper.take_changes().size();
+    });
+    bench::row("5,000 nodes in 40 classes, levels of all", duration(afresh), "-", "-", "< 5 s",
+               afresh < 5);
+    measure_changes(keeper, objects, afresh);
     return told == nodes ? 0 : 1;
 }

@@ -274,10 +274,10 @@ TEST_P(LevelKeeperPropertyTest, EqualsAFullRecomputationAfterAnySequence) {
     Fleet fleet(table, map, GetParam());
     for (int i = 0; i < operations / 2; ++i) {
         fleet.step();
-        if (i % 10 == 0) {
+        if (i % 25 == 0) {
             ASSERT_NO_FATAL_FAILURE(fleet.check()) << "operation " << i;
         }
-        if (i % 500 == 0) {
+        if (i % 1000 == 0) {
             ASSERT_NO_FATAL_FAILURE(fleet.check_against_all_at_once()) << "operation " << i;
         }
     }

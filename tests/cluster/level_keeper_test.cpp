@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <ostream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,9 +13,9 @@
 
 namespace scout::cluster {
 
-void PrintTo(const LevelLabel& label, std::ostream* out) {
-    *out << "level " << (label.level ? std::to_string(*label.level) : "none") << ", carried "
-         << label.carried.value_or("none");
+std::ostream& operator<<(std::ostream& out, const LevelLabel& label) {
+    return out << "level " << (label.level ? std::to_string(*label.level) : "none") << ", carried "
+               << label.carried.value_or("none");
 }
 
 namespace {
