@@ -73,6 +73,10 @@ Credentials::Credentials(ClusterAccess access, const Clock& clock)
 Task<Result<Identity>> Credentials::current() {
     co_await wait_for_other_run();
     if (is_due()) {
+        // Those who waited for a run that failed do not each try another.
+        if (failed_at_ && clock_.steady() - *failed_at_ < plugin_pause) {
+            co_return fail(failure_);
+        }
         auto done = co_await read();
         if (!done) {
             co_return fail(std::move(done.error()));
@@ -148,7 +152,12 @@ Task<Status> Credentials::ask_plugin() {
     const Running running(*this, co_await asio::this_coro::executor);
     ClusterAccess access = access_;
     auto credential = co_await run_exec_plugin(std::move(access), plugin_limit);
+    failed_at_.reset();
     if (!credential) {
+        if (credential.error().code != Errc::cancelled) {
+            failed_at_ = clock_.steady();
+            failure_ = credential.error();
+        }
         co_return fail(std::move(credential.error()));
     }
     std::string token;

@@ -64,6 +64,8 @@ private:
     Identity identity_;
     std::optional<SteadyTime> read_at_;
     std::optional<WallTime> expires_;
+    std::optional<SteadyTime> failed_at_;  ///< the last run of a plugin
+    Error failure_;                        ///< of that
     bool complained_ = false;
     std::shared_ptr<asio::steady_timer> running_;  ///< while a plugin runs: ends with the run
 };

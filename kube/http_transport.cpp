@@ -148,6 +148,10 @@ Task<Result<Exchange>> HttpTransport::begin(std::shared_ptr<const Prepared> prep
         if (!identity) {
             co_return fail(identity.error());
         }
+        // A credential plugin may have taken all the time: nothing may be sent late.
+        if (deadline.passed()) {
+            co_return fail(Errc::timed_out, "no credentials in time");
+        }
         auto exchange = co_await attempt(prepared, *identity, deadline);
         if (!exchange || exchange->answer.head().status != 401 || !again) {
             co_return exchange;

@@ -54,7 +54,7 @@ Task<> LeaderElector::turn() {
         }
         sent = clock_.steady();
         auto next = election_.read_answer(sent, clock_.wall(), std::move(*lease));
-        failing_ = false;
+        trouble_.clear();
         if (!next) {
             co_return;
         }
@@ -64,7 +64,7 @@ Task<> LeaderElector::turn() {
     if (!stored) {
         say_failure(stored.error());
     } else if (*stored) {
-        failing_ = false;
+        trouble_.clear();
         election_.written(clock_.steady(), sent, **stored);
     } else {
         election_.conflicted();
@@ -119,8 +119,12 @@ void LeaderElector::tell() {
 }
 
 void LeaderElector::say_failure(const Error& error) {
-    spdlog::log(std::exchange(failing_, true) ? spdlog::level::debug : spdlog::level::warn,
+    if (error.code == Errc::cancelled) {
+        return;
+    }
+    spdlog::log(trouble_.empty() ? spdlog::level::warn : spdlog::level::debug,
                 "lease cannot be read or written, trying again error={}", log_value(error.message));
+    trouble_ = error.message;
 }
 
 }  // namespace scout::kube

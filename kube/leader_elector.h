@@ -57,6 +57,8 @@ public:
         return election_.may_write_until();
     }
     [[nodiscard]] const std::string& holder() const noexcept { return election_.holder(); }
+    /// Why the lease could not be read or written; empty: it could.
+    [[nodiscard]] const std::string& trouble() const noexcept { return trouble_; }
 
 private:
     using Stored = Result<std::optional<StoredLease>>;
@@ -75,7 +77,7 @@ private:
     std::mt19937_64 random_;
     std::function<void(bool)> handler_;
     bool told_ = false;
-    bool failing_ = false;
+    std::string trouble_;
 };
 
 }  // namespace scout::kube

@@ -301,8 +301,11 @@ Task<bool> Reflector::pause(Outcome outcome) {
         case End::failed:
             wait = std::max(backoff_.next(), outcome.wait.value_or(wait));
             break;
-        case End::forbidden:
         case End::absent:
+            // Who starts must not wait long for the answer that decides.
+            wait = !synced_ ? backoff_.next() : jittered(settings_.slow_retry, jitter, random_);
+            break;
+        case End::forbidden:
             wait = jittered(settings_.slow_retry, jitter, random_);
             break;
         case End::cancelled:

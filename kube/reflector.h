@@ -117,7 +117,6 @@ private:
     [[nodiscard]] Task<Outcome> list_pages();
     [[nodiscard]] Task<Outcome> list_once(std::size_t page_bytes);
     [[nodiscard]] Task<Outcome> watch();
-    [[nodiscard]] Task<Outcome> follow(std::chrono::milliseconds timeout);
     [[nodiscard]] Task<Outcome> read_lines(std::unique_ptr<HttpStream> stream,
                                            std::chrono::milliseconds silence);
     [[nodiscard]] Task<bool> pause(Outcome outcome);

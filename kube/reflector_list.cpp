@@ -148,7 +148,7 @@ void Reflector::accept_list(const std::string& version) {
 /// that is just being set up.
 void Reflector::take_absence() {
     ++absences_;
-    if (!synced_ || absences_ == 2) {
+    if (absences_ == 2) {
         synced_ = true;
         sink_.list_began(false);
         sink_.list_ended();

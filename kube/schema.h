@@ -18,8 +18,8 @@ enum class FieldFate : std::uint8_t {
 };
 
 /// Looks the field up in a CustomResourceDefinition (its JSON text): {"spec", "addedNodeSelector"}.
-/// Lists and maps on the way are gone through: indices and keys are no steps. not_found: the version is not served; invalid: no
-/// CustomResourceDefinition with structural schemas. Pure.
+/// Lists and maps on the way are gone through: indices and keys are no steps. not_found: the
+/// version is not served; invalid: no CustomResourceDefinition with structural schemas. Pure.
 [[nodiscard]] Result<FieldFate> field_fate(std::string_view definition, std::string_view version,
                                            const std::vector<std::string>& path);
 

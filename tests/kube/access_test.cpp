@@ -92,6 +92,14 @@ TEST_F(PodAccessTest, FindsTheServerAndTheAccountOfAPod) {
     EXPECT_TRUE(access_in_cluster({.root = folder.path(), .host = "fd00::1", .port = "443"}));
 }
 
+TEST(ServerUrlTest, APasswordIsNotRepeated) {
+    const auto refused = parse_server_url("https://user:s3cret@host", false);
+
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message, testing::HasSubstr("host"));
+    EXPECT_THAT(refused.error().message, testing::Not(testing::HasSubstr("s3cret")));
+}
+
 TEST_F(PodAccessTest, AKubeconfigComesBeforeThePodAndTheChosenOneAlone) {
     const auto config = folder.write("config", R"(
 apiVersion: v1

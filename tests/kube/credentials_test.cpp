@@ -233,6 +233,12 @@ TEST_F(CredentialsTest, SaysHowThePluginFailed) {
     EXPECT_THAT(failed.error().message, HasSubstr("get it from us"));
     EXPECT_THAT(failed.error().message, HasSubstr("a test"));
 
+    EXPECT_FALSE(current(failing));
+    EXPECT_EQ(runs(), 1U) << "those who wait do not each try another run";
+    clock.advance(11s);
+    EXPECT_FALSE(current(failing));
+    EXPECT_EQ(runs(), 2U);
+
     const std::pair<std::string, std::string> outputs[] = {
         {"not json", "expected an ExecCredential object"},
         {"[]", "expected an ExecCredential object"},

@@ -88,7 +88,8 @@ TEST_F(InformerServerTest, BearsEveryFaultOfTheWay) {
                        thing.meta.name + " " + thing.meta.version);
         if (told.size() == 5) {
             asio::post(loop, [&] {
-                asio::co_spawn(loop, scope.close(), [](const std::exception_ptr&) {});
+                asio::co_spawn(loop, scope.close(),
+                               [&](const std::exception_ptr&) { transport.close_idle(); });
             });
         }
     });

@@ -170,13 +170,23 @@ TEST_F(ReflectorRefusalTest, AKindThatIsNotServedHasNoObjectsOnceThatIsSure) {
     EXPECT_EQ(informer.reflector().state(), kube::ReflectorState::watching);
 }
 
-TEST_F(ReflectorRefusalTest, AKindThatWasNeverServedIsInSync) {
+TEST_F(ReflectorRefusalTest, AKindThatWasNeverServedIsInSyncAtTheSecondAnswer) {
+    transport.then_body(404, status_json(404, "NotFound"));
     transport.then_body(404, status_json(404, "NotFound"));
 
     run();
 
     EXPECT_THAT(changes(), ElementsAre("synced"));
     EXPECT_EQ(informer.reflector().state(), kube::ReflectorState::absent);
+}
+
+TEST_F(ReflectorRefusalTest, AKindThatIsServedALittleLaterIsNotTakenForAbsent) {
+    transport.then_body(404, status_json(404, "NotFound"));
+    transport.then_last_lines({added("a", "30"), bookmark_line("31", true)});
+
+    run();
+
+    EXPECT_THAT(changes(), ElementsAre("add a 30 by list", "synced"));
 }
 
 TEST_F(ReflectorRefusalTest, WaitsAsLongAsTheServerAsks) {

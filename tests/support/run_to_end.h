@@ -42,18 +42,31 @@ T run_to_end(asio::io_context& loop, Task<T> task) {
 template <class T>
 T run_until_done(asio::io_context& loop, Task<T> task) {
     std::exception_ptr thrown;
-    std::optional<T> answer;
+    bool done = false;
+    const auto run = [&] {
+        while (!done && loop.run_one() > 0) {
+        }
+        if (thrown) {
+            std::rethrow_exception(thrown);
+        }
+    };
     loop.restart();
-    asio::co_spawn(loop, std::move(task), [&](std::exception_ptr error, T value) {
-        thrown = error;
-        answer.emplace(std::move(value));
-    });
-    while (!answer && loop.run_one() > 0) {
+    if constexpr (std::is_void_v<T>) {
+        asio::co_spawn(loop, std::move(task), [&](std::exception_ptr error) {
+            thrown = error;
+            done = true;
+        });
+        run();
+    } else {
+        std::optional<T> answer;
+        asio::co_spawn(loop, std::move(task), [&](std::exception_ptr error, T value) {
+            thrown = error;
+            answer.emplace(std::move(value));
+            done = true;
+        });
+        run();
+        return std::move(answer.value());
     }
-    if (thrown) {
-        std::rethrow_exception(thrown);
-    }
-    return std::move(answer.value());
 }
 
 }  // namespace scout::test
