@@ -176,6 +176,7 @@ void Aggregator::tell_cluster_health() {
     health_.set("cluster", facts.synced            ? std::string{}
                            : facts.trouble.empty() ? "nodes and KubeVirt have not been read yet"
                                                    : facts.trouble);
+    health_.set("leadership", facts.leaderless);
 }
 
 Status Aggregator::serve_grpc() {

@@ -36,8 +36,11 @@ kube::ReflectorSettings reflecting() {
     return settings;
 }
 
+/// Labels have a rate of their own; this one is for what goes wrong.
 kube::ClientConfig calling() {
     kube::ClientConfig config;
+    config.rate.per_second = 200;
+    config.rate.burst = 200;
     config.seed = random_seed();
     return config;
 }
@@ -88,10 +91,12 @@ ClusterFacts ClusterSide::facts() const {
     ClusterFacts facts;
     facts.leads = parts_->elector.leads();
     facts.synced = parts_->labels.synced();
-    for (const auto* reflector : {&parts_->nodes.reflector(), &parts_->kubevirts.reflector()}) {
-        if (facts.trouble.empty()) {
-            facts.trouble = reflector->trouble();
-        }
+    for (const auto& trouble :
+         {parts_->nodes.reflector().trouble(), parts_->kubevirts.reflector().trouble()}) {
+        facts.trouble += (facts.trouble.empty() || trouble.empty() ? "" : "; ") + trouble;
+    }
+    if (parts_->elector.holder().empty()) {
+        facts.leaderless = parts_->elector.trouble();
     }
     facts.nodes = parts_->nodes.size();
     facts.labels_out_of_step = parts_->labels.out_of_step();

@@ -28,7 +28,8 @@ struct ClusterSettings {
 struct ClusterFacts {
     bool leads = false;
     bool synced = false;
-    std::string trouble;  ///< why it is not following the cluster; empty: it is
+    std::string trouble;     ///< why it is not following the cluster; empty: it is
+    std::string leaderless;  ///< why no leader is known; empty: one is, or soon
     std::size_t nodes = 0;
     std::size_t labels_out_of_step = 0;
     std::uint64_t labels_written = 0;

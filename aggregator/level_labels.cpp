@@ -20,6 +20,7 @@ using namespace std::chrono_literals;
 
 constexpr const char* field_manager = "virt-scout";
 constexpr auto write_limit = 15s;
+constexpr auto least_between_warnings = 10s;
 /// Without anything to wait for: clocks may jump.
 constexpr auto longest_wait = 30s;
 
@@ -32,7 +33,8 @@ std::vector<kube::KubeVirt> objects_of(const kube::Informer<kube::KubeVirt>& inf
 /// All that levels take from a KubeVirt object.
 bool judges_alike(const kube::KubeVirt* a, const kube::KubeVirt* b) {
     return a != nullptr && b != nullptr && a->machine == b->machine && a->phase == b->phase &&
-           a->architecture_machines == b->architecture_machines;
+           a->architecture_machines == b->architecture_machines &&
+           a->node_selectors == b->node_selectors;
 }
 
 std::optional<std::string> text_of(std::optional<unsigned> level) {
@@ -107,12 +109,6 @@ void LevelLabels::judge_anew() {
 void LevelLabels::take_leadership(bool leads) {
     ++term_;
     plan_.reset();
-    if (leads) {
-        plan_.emplace(config_.plan, config_.seed + term_, clock_.steady());
-        for (const auto& [node, label] : differing_) {
-            plan(node, label);
-        }
-    }
     spdlog::info("leadership leads={} holder={} labels_out_of_step={}", leads,
                  log_value(sources_.elector.holder()), differing_.size());
     wake();
@@ -122,8 +118,19 @@ void LevelLabels::wake() {
     sleep_.cancel();
 }
 
+/// A plan is of one leadership, and begins when all is known.
+void LevelLabels::begin_plan() {
+    plan_.emplace(config_.plan, config_.seed + term_, clock_.steady());
+    for (const auto& [node, label] : differing_) {
+        tell_plan(node, label);
+    }
+}
+
 /// What nodes and time have changed.
 void LevelLabels::follow() {
+    if (!plan_ && sources_.elector.leads()) {
+        begin_plan();
+    }
     keeper_.pass(clock_.wall());
     for (const auto& [node, label] : keeper_.take_changes()) {
         if (label.in_step()) {
@@ -131,22 +138,16 @@ void LevelLabels::follow() {
         } else {
             differing_.insert_or_assign(node, label);
         }
-        plan(node, label);
+        tell_plan(node, label);
     }
 }
 
-/// The annotation with the node's profile is not ours to judge here: it stays as it is.
-void LevelLabels::plan(const std::string& node, const cluster::LevelLabel& label) {
+void LevelLabels::tell_plan(const std::string& node, const cluster::LevelLabel& label) {
     const auto object = sources_.nodes.find({}, node);
-    if (!plan_ || !object) {
-        return;
+    if (plan_ && object) {
+        plan_->set({.name = node, .uid = object->meta.uid}, text_of(label.level), label.carried,
+                   clock_.steady());
     }
-    std::optional<std::string> profile;
-    if (const auto carried = object->annotations.find(cluster::profile_annotation)) {
-        profile = *carried;
-    }
-    plan_->set(node, {.level = text_of(label.level), .profile = profile},
-               {.level = label.carried, .profile = profile}, clock_.steady());
 }
 
 void LevelLabels::start_writes() {
@@ -165,13 +166,23 @@ Task<> LevelLabels::write(cluster::LabelPlan::Write write, std::uint64_t term) {
     const auto sent = co_await send(std::move(write));
     (sent ? counters_.written : counters_.failed) += 1;
     if (!sent && sent.error().code != Errc::cancelled) {
-        spdlog::warn("label is not written node={} reason={}", log_value(node),
-                     log_value(sent.error().message));
+        say_failure(node, sent.error());
     }
     if (plan_ && term == term_) {
         plan_->done(node, sent.has_value(), clock_.steady());
         wake();
     }
+}
+
+/// A right that is missing fails for every node of a fleet.
+void LevelLabels::say_failure(const std::string& node, const Error& error) {
+    const auto now = clock_.steady();
+    if (said_at_ && now - *said_at_ < least_between_warnings) {
+        return;
+    }
+    said_at_ = now;
+    spdlog::warn("labels are not written, tried again failed={} node={} reason={}",
+                 counters_.failed, log_value(node), log_value(error.message));
 }
 
 /// No write may arrive when another one leads already.
@@ -205,7 +216,8 @@ std::chrono::milliseconds LevelLabels::longest_sleep() const {
         const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - now);
         wait = std::clamp(left, 0ms, wait);
     };
-    if (const auto due = keeper_.next()) {
+    // Until all is read nothing is followed.
+    if (const auto due = synced() ? keeper_.next() : std::nullopt) {
         shorten(*due, clock_.wall());
     }
     // A leader that lost is told so by the elector.

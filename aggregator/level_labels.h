@@ -67,10 +67,12 @@ private:
     void take_leadership(bool leads);
     void wake();
     void follow();
-    void plan(const std::string& node, const cluster::LevelLabel& label);
+    void begin_plan();
+    void tell_plan(const std::string& node, const cluster::LevelLabel& label);
     void start_writes();
     [[nodiscard]] Task<> write(cluster::LabelPlan::Write write, std::uint64_t term);
     [[nodiscard]] Task<Status> send(cluster::LabelPlan::Write write);
+    void say_failure(const std::string& node, const Error& error);
     [[nodiscard]] std::chrono::milliseconds longest_sleep() const;
 
     Sources sources_;
@@ -84,6 +86,7 @@ private:
     std::optional<cluster::LabelPlan> plan_;  ///< while it leads
     std::uint64_t term_ = 0;                  ///< of leading, so that no write tells a later plan
     LevelLabelsCounters counters_;
+    std::optional<SteadyTime> said_at_;
 };
 
 }  // namespace scout::aggregator

@@ -27,13 +27,11 @@ json::object entry(json::string_view key, json::value value) {
 
 }  // namespace
 
-std::string apply_body(std::string_view node, const NodeMarks& marks) {
-    json::object metadata = entry("name", json::string_view{node});
-    if (marks.level) {
-        metadata["labels"] = entry(level_label, json::string_view{*marks.level});
-    }
-    if (marks.profile) {
-        metadata["annotations"] = entry(profile_annotation, json::string_view{*marks.profile});
+std::string apply_body(const NodeName& node, const LabelValue& level) {
+    json::object metadata = entry("name", json::string_view{node.name});
+    metadata["uid"] = json::string_view{node.uid};
+    if (level) {
+        metadata["labels"] = entry(level_label, json::string_view{*level});
     }
     json::object object = entry("apiVersion", "v1");
     object["kind"] = "Node";
@@ -41,32 +39,29 @@ std::string apply_body(std::string_view node, const NodeMarks& marks) {
     return json::serialize(object);
 }
 
-std::string removal_body(const NodeMarks& marks) {
-    json::object metadata;
-    if (!marks.level) {
-        metadata["labels"] = entry(level_label, nullptr);
-    }
-    if (!marks.profile) {
-        metadata["annotations"] = entry(profile_annotation, nullptr);
-    }
+std::string removal_body(const NodeName& node) {
+    json::object metadata = entry("uid", json::string_view{node.uid});
+    metadata["labels"] = entry(level_label, nullptr);
     return json::serialize(entry("metadata", std::move(metadata)));
 }
 
 LabelPlan::LabelPlan(LabelPlanRules rules, std::uint64_t seed, SteadyTime now)
     : rules_(rules), random_(seed), start_(now), slot_(now) {}
 
-void LabelPlan::set(std::string_view name, NodeMarks wanted, NodeMarks carried, SteadyTime now) {
+void LabelPlan::set(const NodeName& named, LabelValue wanted, LabelValue carried, SteadyTime now) {
     note_first_fill(now);
-    auto place = nodes_.find(name);
+    auto place = nodes_.find(named.name);
     if (place == nodes_.end()) {
         if (wanted == carried) {
             return;
         }
-        place = nodes_.try_emplace(std::string{name}).first;
+        place = nodes_.try_emplace(named.name).first;
         place->second.name = place->first;
         place->second.changed = now;
+        ++untried_;
     }
     auto& node = place->second;
+    node.uid = named.uid;
     const bool another = node.wanted != wanted;
     node.gone = false;
     node.wanted = std::move(wanted);
@@ -156,6 +151,7 @@ void LabelPlan::settle(Node& node, SteadyTime now) {
 
 void LabelPlan::drop(Nodes::iterator node) {
     plan(node->second, std::nullopt);
+    untried_ -= node->second.tried ? 0U : 1U;
     nodes_.erase(node);
 }
 
@@ -176,22 +172,23 @@ void LabelPlan::take_slot(SteadyTime now) {
 }
 
 void LabelPlan::note_first_fill(SteadyTime now) {
-    filled_ = filled_ || (nodes_.empty() && now - start_ >= rules_.first_fill_least);
+    filled_ = filled_ || (untried_ == 0 && now - start_ >= rules_.first_fill_least);
 }
 
 LabelPlan::Write LabelPlan::begin(Node& node) {
     const bool again = node.phase == Phase::accepted;
-    const bool left_out = (!node.wanted.level && node.carried.level) ||
-                          (!node.wanted.profile && node.carried.profile);
+    const bool left_out = !node.wanted && node.carried;
     node.left_out_in_vain = left_out && (again || node.left_out_in_vain);
     node.phase = Phase::under_way;
     node.written = node.wanted;
+    untried_ -= node.tried ? 0U : 1U;
+    node.tried = true;
     plan(node, std::nullopt);
     ++under_way_;
-    return {.node = std::string{node.name},
+    const NodeName named{.name = std::string{node.name}, .uid = node.uid};
+    return {.node = named.name,
             .merge = node.left_out_in_vain,
-            .body = node.left_out_in_vain ? removal_body(node.wanted)
-                                          : apply_body(node.name, node.wanted)};
+            .body = node.left_out_in_vain ? removal_body(named) : apply_body(named, node.wanted)};
 }
 
 }  // namespace scout::cluster

@@ -18,23 +18,23 @@
 
 namespace scout::cluster {
 
-/// The node annotation that names the CPUProfile of a node.
-inline constexpr std::string_view profile_annotation = "virt-scout.io/cpu-profile";
+/// Value of level_label; none: no label.
+using LabelValue = std::optional<std::string>;
 
-/// What is ours on a Node object: as it should be, or as it is.
-struct NodeMarks {
-    std::optional<std::string> level;    ///< value of level_label; none: no label
-    std::optional<std::string> profile;  ///< value of profile_annotation; none: no annotation
+/// The Node object that is meant. With its uid no write makes a node of a name that is gone, nor
+/// marks one that came in its place: the API server answers 409.
+struct NodeName {
+    std::string name;
+    std::string uid;
 
-    bool operator==(const NodeMarks&) const = default;
+    bool operator==(const NodeName&) const = default;
 };
 
-/// Both marks in one server-side apply of ours: what is none is taken away, if nobody else wrote
-/// it.
-[[nodiscard]] std::string apply_body(std::string_view node, const NodeMarks& marks);
+/// A server-side apply of the label; none takes it away, if nobody else wrote it.
+[[nodiscard]] std::string apply_body(const NodeName& node, const LabelValue& level);
 
-/// A JSON merge patch that takes away what is none, whoever wrote it, and touches nothing else.
-[[nodiscard]] std::string removal_body(const NodeMarks& marks);
+/// A JSON merge patch that takes the label away, whoever wrote it.
+[[nodiscard]] std::string removal_body(const NodeName& node);
 
 struct LabelPlanRules {
     /// A change waits until nothing more changed on its node for so long, so that nodes that come
@@ -42,11 +42,12 @@ struct LabelPlanRules {
     std::chrono::milliseconds quiet{1000};
     std::chrono::milliseconds longest{3000};  ///< … but not longer than this
     double per_second = 20;                   ///< never more; above 0
-    /// Until everything was written that was wrong at the start, or became so soon after.
+    /// Until every node was tried that was wrong at the start, or became so soon after.
     double first_fill_per_second = 100;
     std::chrono::milliseconds first_fill_least{30'000};
-    double jitter = 0.1;         ///< writes are farther apart by up to this share
-    std::size_t under_way = 50;  ///< at a time
+    double jitter = 0.1;  ///< writes are farther apart by up to this share
+    /// At a time: fewer than a transport has places, for renewing the lease must not wait.
+    std::size_t under_way = 6;
     /// A write that was accepted shows in the node by then; else it is made again.
     std::chrono::milliseconds shown_after{10'000};
     BackoffRange retry;  ///< of a node whose write failed
@@ -59,8 +60,8 @@ public:
     /// `now`: when this process became the one that writes.
     LabelPlan(LabelPlanRules rules, std::uint64_t seed, SteadyTime now);
 
-    /// A node's marks, whenever either side changed. Equal marks: nothing is to be written.
-    void set(std::string_view node, NodeMarks wanted, NodeMarks carried, SteadyTime now);
+    /// A node's label, whenever either side changed. Equal: nothing is to be written.
+    void set(const NodeName& node, LabelValue wanted, LabelValue carried, SteadyTime now);
     /// The node is gone.
     void forget(std::string_view node);
 
@@ -92,12 +93,14 @@ private:
     };
     struct Node {
         std::string_view name;
-        NodeMarks wanted;
-        NodeMarks carried;
-        NodeMarks written;  ///< last
+        std::string uid;
+        LabelValue wanted;
+        LabelValue carried;
+        LabelValue written;  ///< last
         Phase phase = Phase::settling;
         SteadyTime changed;             ///< first change that was not written
         std::optional<SteadyTime> due;  ///< is in due_
+        bool tried = false;
         unsigned tries = 0;             ///< that failed or did not show, one after the other
         bool left_out_in_vain = false;  ///< see Write::merge
         bool gone = false;
@@ -117,7 +120,8 @@ private:
     SteadyTime start_;
     SteadyTime slot_;  ///< of the next write
     bool filled_ = false;
-    Nodes nodes_;  ///< that are not as they should be, or under way
+    std::size_t untried_ = 0;  ///< nodes that were never written
+    Nodes nodes_;              ///< that are not as they should be, or under way
     std::set<std::pair<SteadyTime, Node*>> due_;
     std::size_t under_way_ = 0;
 };

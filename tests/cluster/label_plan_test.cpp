@@ -17,10 +17,10 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 const SteadyTime start{std::chrono::hours{1000}};
-const NodeMarks nothing;
+const LabelValue nothing;
 
-NodeMarks level(const char* value) {
-    return {.level = value, .profile = std::nullopt};
+LabelValue level(const char* value) {
+    return value;
 }
 
 std::vector<std::string> names(const std::vector<LabelPlan::Write>& writes) {
@@ -29,6 +29,10 @@ std::vector<std::string> names(const std::vector<LabelPlan::Write>& writes) {
         out.push_back(write.node);
     }
     return out;
+}
+
+NodeName named(const std::string& node) {
+    return {.name = node, .uid = "uid of " + node};
 }
 
 /// A plan and the time; writes are taken whenever the plan asks for it.
@@ -50,8 +54,8 @@ protected:
         now = end;
         return begun;
     }
-    void set(const char* node, const NodeMarks& wanted, const NodeMarks& carried) {
-        plan.set(node, wanted, carried, now);
+    void set(const char* node, const LabelValue& wanted, const LabelValue& carried) {
+        plan.set(named(node), wanted, carried, now);
     }
     void done(const char* node, bool accepted = true) { plan.done(node, accepted, now); }
 
@@ -60,20 +64,18 @@ protected:
     LabelPlan::Write last;
 };
 
-TEST(LabelBodyTest, LabelAndAnnotationAreInOneApply) {
-    EXPECT_EQ(apply_body("n\"1", {.level = "50", .profile = "p-1"}),
-              R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"n\"1",)"
-              R"("labels":{"kubevirt/host-model-migratability-level":"50"},)"
-              R"("annotations":{"virt-scout.io/cpu-profile":"p-1"}}})");
-    EXPECT_EQ(apply_body("n", {}), R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"n"}})");
+TEST(LabelBodyTest, AnApplyNamesTheObjectAndTheLabel) {
+    EXPECT_EQ(apply_body({.name = "n\"1", .uid = "u"}, "50"),
+              R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"n\"1","uid":"u",)"
+              R"("labels":{"kubevirt/host-model-migratability-level":"50"}}})");
+    EXPECT_EQ(apply_body({.name = "n", .uid = "u"}, std::nullopt),
+              R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"n","uid":"u"}})");
 }
 
-TEST(LabelBodyTest, ARemovalTakesAwayWhatIsNotWantedAlone) {
-    EXPECT_EQ(removal_body({.level = std::nullopt, .profile = "p"}),
-              R"({"metadata":{"labels":{"kubevirt/host-model-migratability-level":null}}})");
-    EXPECT_EQ(removal_body({}),
-              R"({"metadata":{"labels":{"kubevirt/host-model-migratability-level":null},)"
-              R"("annotations":{"virt-scout.io/cpu-profile":null}}})");
+TEST(LabelBodyTest, ARemovalTakesTheLabelOfThatObjectAlone) {
+    EXPECT_EQ(
+        removal_body({.name = "n", .uid = "u"}),
+        R"({"metadata":{"uid":"u","labels":{"kubevirt/host-model-migratability-level":null}}})");
 }
 
 TEST_F(LabelPlanTest, NothingIsWrittenWhereNothingIsWrong) {
@@ -90,7 +92,7 @@ TEST_F(LabelPlanTest, AChangeWaitsForAQuietTimeAndIsWrittenOnce) {
 
     EXPECT_THAT(pass(seconds{1}), ElementsAre(std::pair{"a", milliseconds{1900}}));
 
-    EXPECT_EQ(last.body, apply_body("a", level("20")));
+    EXPECT_EQ(last.body, apply_body(named("a"), level("20")));
     EXPECT_FALSE(last.merge);
     EXPECT_THAT(plan.take(now), IsEmpty()) << "it is under way";
     set("a", level("20"), level("20"));
@@ -125,7 +127,7 @@ TEST_F(LabelPlanTest, ANodeIsNeverWrittenTwiceAtATime) {
     done("a");
 
     EXPECT_EQ(pass(seconds{2}).size(), 1U);
-    EXPECT_EQ(last.body, apply_body("a", level("20")));
+    EXPECT_EQ(last.body, apply_body(named("a"), level("20")));
 }
 
 TEST_F(LabelPlanTest, OldNewsOfANodeDoesNotRepeatTheWrite) {
@@ -169,13 +171,13 @@ TEST_F(LabelPlanTest, ALabelOfSomebodyElseIsTakenAwayByAMergePatch) {
     set("a", nothing, level("50"));
     EXPECT_EQ(pass(seconds{2}).size(), 1U);
     EXPECT_FALSE(last.merge);
-    EXPECT_EQ(last.body, apply_body("a", {}));
+    EXPECT_EQ(last.body, apply_body(named("a"), {}));
     done("a");
 
     EXPECT_EQ(pass(seconds{20}).size(), 1U);
 
     EXPECT_TRUE(last.merge);
-    EXPECT_EQ(last.body, removal_body({}));
+    EXPECT_EQ(last.body, removal_body(named("a")));
     done("a", false);
     EXPECT_EQ(pass(seconds{20}).size(), 1U);
     EXPECT_TRUE(last.merge) << "an error changes nothing";
@@ -198,7 +200,7 @@ TEST_F(LabelPlanTest, AGoneNodeIsForgottenButNotItsWriteUnderWay) {
     EXPECT_THAT(pass(seconds{10}), IsEmpty()) << "the write of the node before it is under way";
     done("a", false);
     EXPECT_EQ(pass(seconds{3}).size(), 1U);
-    EXPECT_EQ(last.body, apply_body("a", level("30")));
+    EXPECT_EQ(last.body, apply_body(named("a"), level("30")));
     plan.forget("a");
     done("a");
     EXPECT_EQ(plan.next(), std::nullopt);
@@ -274,7 +276,7 @@ TEST_F(LabelPlanRateTest, ALateLoopCatchesUpALittleWhileItFills) {
 TEST_F(LabelPlanRateTest, AtMostSoManyAreUnderWay) {
     change_all("10");
     pass(seconds{60});
-    EXPECT_EQ(plan.under_way(), 50U);
+    EXPECT_EQ(plan.under_way(), LabelPlanRules{}.under_way);
     EXPECT_EQ(plan.next(), std::nullopt) << "one must end first";
     done(last.node.c_str());
     EXPECT_TRUE(plan.next());
