@@ -253,7 +253,8 @@ Result<std::unique_ptr<DumpFleet>> open_dump(const std::vector<std::string>& pat
         return fail(std::move(dump.error()));
     }
     for (const auto& each : dump->left_out) {
-        tell("left out: " + each.place + ": " + each.reason);
+        const bool named = each.reason.starts_with(each.place);
+        tell("left out: " + (named ? "" : each.place + ": ") + each.reason);
     }
     if (dump->objects.nodes.empty()) {
         return fail(Errc::invalid,

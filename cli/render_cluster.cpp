@@ -188,6 +188,8 @@ std::string to_table(const LevelsAnswer& answer, const TableStyle& style) {
               .tone = node.schedulable ? Tone::good : Tone::doubtful},
              {.text = node.level ? std::to_string(*node.level) : std::string{}},
              {.text = std::to_string(node.out.size())},
+             {.text = std::to_string(node.unknown.size()),
+              .tone = node.unknown.empty() ? Tone::plain : Tone::doubtful},
              {.text = style.wide ? migration::join(node.out) : short_list(node.out, most_names)},
              {.text = node.not_counted}});
     }
@@ -223,7 +225,7 @@ std::string to_table(const LabelCheckAnswer& answer, const TableStyle& style) {
     }
     const auto all = answer.nodes.size();
     const auto summary =
-        std::to_string(fine) + " of " + std::to_string(all) + " nodes have nothing to tell of\n";
+        "without findings: " + std::to_string(fine) + " of " + std::to_string(all) + " nodes\n";
     return fine == all ? summary : table.text(style.colour) + "\n" + summary;
 }
 

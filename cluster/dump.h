@@ -25,14 +25,14 @@ struct Dump {
     Objects objects;
     std::vector<LeftOut> left_out;
     std::size_t files = 0;  ///< that were read
-    /// The latest moment that its nodes speak of (heartbeats, taints, conditions): it was taken then
-    /// or soon after.
+    /// The latest moment that its nodes speak of (heartbeats, taints, conditions): it was taken
+    /// then or soon after.
     WallTime moment;
     std::size_t other_kinds = 0;  ///< objects of kinds that nothing here asks about
 };
 
 struct DumpLimits {
-    std::size_t file_bytes = std::size_t{2} << 30U;  ///< of one file, unpacked
+    std::size_t file_bytes = std::size_t{512} << 20U;  ///< of one file, unpacked
     std::size_t files = 100'000;
     std::size_t left_out = 1000;  ///< that are kept; the rest is counted in the last one
 };

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cluster/dump_files.h"
+#include "cluster/json_stream.h"
 #include "cluster/yaml_json.h"
 #include "kube/json.h"
 #include "kube/list_document.h"
@@ -15,6 +16,7 @@ namespace scout::cluster {
 namespace {
 
 constexpr std::string_view list_suffix = "List";
+constexpr unsigned most_lists = 4;  ///< one in the other
 constexpr std::string_view kubevirt_group = "kubevirt.io";
 
 bool is_json(std::string_view text) {
@@ -70,7 +72,7 @@ void DumpReader::read(const std::filesystem::path& path) {
         return;
     }
     if (is_json(*text)) {
-        read_text(path.string(), std::move(*text));
+        read_json_stream(path.string(), *text);
         return;
     }
     auto documents = yaml_to_json(*text);
@@ -100,6 +102,14 @@ Dump DumpReader::take() {
     return std::move(dump_);
 }
 
+void DumpReader::read_json_stream(const std::string& place, const std::string& text) {
+    const auto values = json_stream(text);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        read_text(place + (values.size() > 1 ? ": object " + std::to_string(i + 1) : ""),
+                  std::string{values[i]});
+    }
+}
+
 void DumpReader::read_text(const std::string& place, std::string text) {
     read_object(place, kube::PaddedText::of(text), {});
 }
@@ -113,7 +123,9 @@ void DumpReader::read_object(const std::string& place, kube::PaddedText text,
     }
     std::string api_version;
     std::string own_kind;
-    auto head = object->read(kube::Field{"apiVersion", api_version}, kube::Field{"kind", own_kind});
+    std::string name;
+    auto head = object->read(kube::Field{"apiVersion", api_version}, kube::Field{"kind", own_kind},
+                             kube::Nested{"metadata", kube::Field{"name", name}});
     if (!head) {
         leave_out(place, std::move(head.error().message));
         return;
@@ -121,7 +133,7 @@ void DumpReader::read_object(const std::string& place, kube::PaddedText text,
     const std::string_view of_kind = own_kind.empty() ? kind : std::string_view{own_kind};
     if (of_kind.empty()) {
         leave_out(place, "expected an object of Kubernetes, found no 'kind'");
-    } else if (of_kind.ends_with(list_suffix)) {
+    } else if (of_kind.ends_with(list_suffix) && name.empty()) {
         read_list(place, text, of_kind.substr(0, of_kind.size() - list_suffix.size()));
     } else {
         auto again = object->rewind();
@@ -135,14 +147,16 @@ void DumpReader::read_object(const std::string& place, kube::PaddedText text,
 
 void DumpReader::read_list(const std::string& place, kube::PaddedText text, std::string_view kind) {
     const auto list = kube::split_list(text);
-    if (!list) {
-        leave_out(place, list.error().message);
+    if (!list || lists_ == most_lists) {
+        leave_out(place, list ? "lists within lists" : list.error().message);
         return;
     }
+    ++lists_;
     const std::string of_items{kind};
     for (std::size_t i = 0; i < list->items.size(); ++i) {
         read_object(place + ": item " + std::to_string(i + 1), list->items[i], of_items);
     }
+    --lists_;
 }
 
 Status DumpReader::decode(std::string_view group, std::string_view kind) {

@@ -36,6 +36,7 @@ private:
     template <class Object>
     using Known = std::map<std::pair<std::string, std::string>, Object>;
 
+    void read_json_stream(const std::string& place, const std::string& text);
     void read_text(const std::string& place, std::string text);
     /// `kind`: of an entry of a typed list, which need not say it again.
     void read_object(const std::string& place, kube::PaddedText text, std::string_view kind);
@@ -55,6 +56,7 @@ private:
     Known<kube::Vmi> vmis_;
     Known<kube::Migration> migrations_;
     Known<kube::LauncherPod> launchers_;
+    unsigned lists_ = 0;        ///< that are being read, one in the other
     std::size_t not_kept_ = 0;  ///< of what was left out
 };
 

@@ -22,7 +22,9 @@ bool LevelLabel::in_step() const {
 }
 
 LevelKeeper::LevelKeeper(LevelOptions options, std::vector<kube::KubeVirt> kubevirts)
-    : options_(std::move(options)), kubevirts_(std::move(kubevirts)) {}
+    : options_(std::move(options)), kubevirts_(std::move(kubevirts)) {
+    options_.counting = counting_rules(options_, kubevirts_);
+}
 
 void LevelKeeper::start_over(LevelOptions options, std::vector<kube::KubeVirt> kubevirts) {
     for (auto& [name, node] : nodes_) {
@@ -31,6 +33,7 @@ void LevelKeeper::start_over(LevelOptions options, std::vector<kube::KubeVirt> k
     groups_.clear();
     options_ = std::move(options);
     kubevirts_ = std::move(kubevirts);
+    options_.counting = counting_rules(options_, kubevirts_);
 }
 
 void LevelKeeper::put(const kube::Node& object, WallTime now) {

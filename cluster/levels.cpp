@@ -39,7 +39,9 @@ Verdict verdict_of(const migration::Comparison& edge, Layer layer) {
 class Judge {
 public:
     Judge(const Objects& objects, WallTime now, const LevelOptions& options)
-        : options_(options), kubevirts_(objects.kubevirts) {
+        : options_(options),
+          kubevirts_(objects.kubevirts),
+          rules_(counting_rules(options, objects.kubevirts)) {
         for (const auto& node : objects.nodes) {
             enter(node, now);
         }
@@ -85,7 +87,7 @@ private:
     };
 
     void enter(const kube::Node& node, WallTime now) {
-        const auto state = node_state(node, now, options_.counting);
+        const auto state = node_state(node, now, rules_);
         Known known{.arch = state.stock.arch,
                     .number = class_of(state),
                     .target = is_of_kubevirt(node),
@@ -175,6 +177,7 @@ private:
 
     const LevelOptions& options_;
     const std::vector<kube::KubeVirt>& kubevirts_;
+    CountingRules rules_;
     std::vector<Known> nodes_;
     std::map<migration::Labels, std::size_t> numbers_;
     std::vector<Class> classes_;
@@ -190,23 +193,29 @@ Levels judge_levels(const Objects& objects, WallTime now, const LevelOptions& op
     return Judge(objects, now, options).judge();
 }
 
+CountingRules counting_rules(const LevelOptions& options,
+                             const std::vector<kube::KubeVirt>& kubevirts) {
+    auto rules = options.counting;
+    if (const auto* kubevirt = kubevirt_in_force(kubevirts)) {
+        rules.selectors = plain_labels(kubevirt->node_selectors);
+    }
+    return rules;
+}
+
 std::string machine_type_for(std::string_view arch, const LevelOptions& options,
                              const std::vector<kube::KubeVirt>& kubevirts) {
     return options.machine_type.empty() ? default_machine(kubevirts, arch) : options.machine_type;
 }
 
 std::string default_machine(const std::vector<kube::KubeVirt>& kubevirts, std::string_view arch) {
-    for (const auto& kubevirt : kubevirts) {
-        if (kubevirt.phase.empty()) {
-            continue;
+    if (const auto* kubevirt = kubevirt_in_force(kubevirts)) {
+        if (!kubevirt->machine.empty()) {
+            return kubevirt->machine.str();
         }
-        for (const auto& entry : kubevirt.architecture_machines) {
+        for (const auto& entry : kubevirt->architecture_machines) {
             if (entry.architecture == arch && !entry.machine.empty()) {
                 return entry.machine.str();
             }
-        }
-        if (!kubevirt.machine.empty()) {
-            return kubevirt.machine.str();
         }
     }
     if (arch == "s390x") {

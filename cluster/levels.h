@@ -57,6 +57,10 @@ struct Levels {
 [[nodiscard]] Levels judge_levels(const Objects& objects, WallTime now,
                                   const LevelOptions& options);
 
+/// The rules with what the KubeVirt object asks of every node.
+[[nodiscard]] CountingRules counting_rules(const LevelOptions& options,
+                                           const std::vector<kube::KubeVirt>& kubevirts);
+
 /// The machine type that guests on nodes of this architecture are judged for.
 [[nodiscard]] std::string machine_type_for(std::string_view arch, const LevelOptions& options,
                                            const std::vector<kube::KubeVirt>& kubevirts);

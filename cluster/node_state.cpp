@@ -62,6 +62,10 @@ std::vector<Grace> graces(const kube::Node& node, const CountingRules& rules,
 
 void count(NodeState& state, const std::vector<Grace>& graces, WallTime now) {
     state.not_counted = why_never_counted(state.stock);
+    if (state.not_counted.empty() && !state.lacking.empty()) {
+        state.not_counted =
+            "it lacks labels that KubeVirt asks of every node: " + migration::join(state.lacking);
+    }
     for (const auto& grace : graces) {
         if (!state.not_counted.empty()) {
             break;
@@ -88,7 +92,14 @@ NodeState node_state(const kube::Node& node, WallTime now, const CountingRules& 
     if (const auto* ready = kube::find_condition(node.conditions, "Ready")) {
         state.ready = ready->status == "True";
     }
-    state.schedulable = state.stock.schedulable && !state.cordoned && state.ready.value_or(true);
+    for (const auto& [key, value] : rules.selectors) {
+        const auto found = state.labels.find(key);
+        if (found == state.labels.end() || found->second != value) {
+            state.lacking.push_back(key);
+        }
+    }
+    state.schedulable = state.stock.schedulable && state.lacking.empty() && !state.cordoned &&
+                        state.ready.value_or(true);
     count(state, graces(node, rules, cordon_seen), now);
     return state;
 }
@@ -108,15 +119,24 @@ bool is_of_kubevirt(const kube::Node& node) {
 }
 
 std::optional<migration::Reason> why_closed(const NodeState& state) {
-    const bool not_ready = !state.ready.value_or(true);
-    if (!state.cordoned && !not_ready) {
+    std::vector<std::string> why;
+    if (state.cordoned) {
+        why.emplace_back("the node is cordoned");
+    }
+    if (!state.ready.value_or(true)) {
+        why.emplace_back("the node is not ready");
+    }
+    if (!state.lacking.empty()) {
+        why.push_back("the node lacks labels that the KubeVirt object asks of every node: " +
+                      migration::join(state.lacking));
+    }
+    if (why.empty()) {
         return std::nullopt;
     }
-    const std::string text = state.cordoned ? "the node is cordoned" : "the node is not ready";
     return migration::Reason{.code = migration::ReasonCode::unschedulable,
                              .layer = migration::Layer::stock,
-                             .text = state.cordoned && not_ready ? text + " and not ready" : text,
-                             .keys = {}};
+                             .text = migration::join(why),
+                             .keys = state.lacking};
 }
 
 }  // namespace scout::cluster

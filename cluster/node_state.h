@@ -15,6 +15,8 @@ namespace scout::cluster {
 
 /// When a node stops to count (design §5).
 struct CountingRules {
+    /// Labels that the KubeVirt object asks of every node that takes VMs.
+    migration::Labels selectors;
     std::chrono::minutes cordoned_for{10};  ///< so that a rolling drain does not relabel the fleet
     std::chrono::minutes not_ready_for{5};
 };
@@ -27,6 +29,7 @@ struct NodeState {
     std::optional<bool> ready;  ///< none: the object does not tell
     /// Takes VMs now: `kubevirt.io/schedulable` is true, not cordoned, not known to be not ready.
     bool schedulable = false;
+    std::vector<std::string> lacking;  ///< keys of CountingRules::selectors that it does not match
     /// Why it is not counted for levels and gets none, one clause; empty: it is counted.
     std::string not_counted;
     /// A counted node ceases to count then, unless its object changes before; none: it does not.
@@ -45,8 +48,8 @@ struct NodeState {
 /// True if the node has any label of KubeVirt: virt-handler has been there.
 [[nodiscard]] bool is_of_kubevirt(const kube::Node& node);
 
-/// What besides its labels keeps VMs away from the node now: it is cordoned, or not ready. None:
-/// nothing does.
+/// What besides its labeller's labels keeps VMs away from the node now: it is cordoned, not ready,
+/// or lacks what the KubeVirt object asks for. None: nothing does.
 [[nodiscard]] std::optional<migration::Reason> why_closed(const NodeState& state);
 
 }  // namespace scout::cluster

@@ -26,7 +26,10 @@ const kube::KubeVirt* kubevirt_in_force(const std::vector<kube::KubeVirt>& kubev
     const auto found =
         std::find_if(kubevirts.begin(), kubevirts.end(),
                      [](const kube::KubeVirt& kubevirt) { return !kubevirt.phase.empty(); });
-    return found == kubevirts.end() ? nullptr : &*found;
+    if (found == kubevirts.end()) {
+        return kubevirts.size() == 1 ? &kubevirts.front() : nullptr;
+    }
+    return &*found;
 }
 
 Result<const kube::Node*> find_node(const Objects& objects, std::string_view name) {

@@ -23,7 +23,8 @@ struct Objects {
     std::vector<kube::LauncherPod> launchers;
 };
 
-/// The KubeVirt object that is in force: the one with a phase (dossier §10); null if there is none.
+/// The KubeVirt object that is in force: the one with a phase (dossier §10), or the only one, for
+/// an export may have no status; null if there is none.
 [[nodiscard]] const kube::KubeVirt* kubevirt_in_force(
     const std::vector<kube::KubeVirt>& kubevirts) noexcept;
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/edit_distance.h"
+#include "cluster/judge_node.h"
 #include "cluster/node_state.h"
 #include "migration/frozen_selectors.h"
 #include "migration/label_profile.h"
@@ -126,11 +127,12 @@ std::optional<Reason> why_not_movable(const kube::Vmi& vmi) {
 class Search {
 public:
     Search(const migration::MovingVm& vm, std::optional<Reason> blocked,
-           const migration::CpuMap* map)
+           std::vector<std::string> not_judged, const migration::CpuMap* map)
         : pod_(migration::target_pod(vm)),
           cpu_(migration::assumed_guest(vm, pod_, map)),
           guest_(migration::prepare(cpu_, pod_.stock, map)),
           blocked_(std::move(blocked)),
+          not_judged_(std::move(not_judged)),
           map_(map) {}
     Search(const Search&) = delete;
     Search& operator=(const Search&) = delete;
@@ -139,30 +141,19 @@ public:
     ~Search() = default;
 
     [[nodiscard]] Comparison ask(const kube::Node& node, WallTime now) const {
-        if (blocked_ && blocked_->code == ReasonCode::not_running) {
-            Comparison answer;  // there is no CPU to speak of
+        // What holds for every node is the answer for each, whatever else would be.
+        if (blocked_) {
+            Comparison answer;
             migration::refuse(answer, *blocked_);
             return answer;
         }
         const auto state = node_state(node, now);
-        const auto profile = migration::label_profile(state.stock, map_);
-        const auto facts = migration::label_facts(state.stock);
-        const migration::NodeView view{
-            .profile = profile, .facts = facts, .labels = state.labels, .labels_derived = false};
-        auto answer = migration::compare(guest_, migration::prepare(view, map_));
-        if (blocked_) {
-            only(answer, *blocked_);
-        } else if (!is_of_kubevirt(node)) {
-            only(answer, {.code = ReasonCode::unschedulable,
-                          .layer = Layer::stock,
-                          .text = "the target node has no label of KubeVirt: no virt-handler runs "
-                                  "there",
-                          .keys = {std::string{migration::label::schedulable}}});
-        } else {
+        auto answer = judge_node(guest_, node, state, map_);
+        if (is_of_kubevirt(node)) {
             migration::apply(pod_, state.labels, answer);
-            if (auto closed = why_closed(state)) {
-                migration::refuse(answer, std::move(*closed));
-            }
+        }
+        if (!not_judged_.empty() && answer.gate == migration::Verdict::can) {
+            leave_open(answer);
         }
         return answer;
     }
@@ -170,18 +161,21 @@ public:
     [[nodiscard]] const migration::GuestCpu& cpu() const noexcept { return cpu_; }
 
 private:
-    /// One reason of the stock layer, in place of all that follows from it or does not matter then.
-    static void only(Comparison& answer, Reason reason) {
-        std::erase_if(answer.reasons,
-                      [](const Reason& each) { return each.layer == Layer::stock; });
+    void leave_open(Comparison& answer) const {
         answer.gate = migration::Verdict::unknown;
-        migration::refuse(answer, std::move(reason));
+        answer.verdict = migration::combine(answer.gate, answer.truth);
+        answer.reasons.push_back(
+            {.code = ReasonCode::not_comparable,
+             .layer = Layer::stock,
+             .text = "the VMI asks for what is not judged here: " + migration::join(not_judged_),
+             .keys = not_judged_});
     }
 
     migration::TargetPod pod_;
     migration::GuestCpu cpu_;
     migration::PreparedGuest guest_;
     std::optional<Reason> blocked_;
+    std::vector<std::string> not_judged_;  ///< of its specification
     const migration::CpuMap* map_;
 };
 
@@ -291,7 +285,7 @@ migration::Placement place_vmi(const Objects& objects, const kube::Vmi& vmi, Wal
     const auto vm = moving_vm(objects, vmi);
     auto blocked = why_not_movable(vmi);
     const bool runs = !blocked || blocked->code != ReasonCode::not_running;
-    const Search search(vm, std::move(blocked), map);
+    const Search search(vm, std::move(blocked), vmi.other_demands, map);
     migration::Placement placement;
     placement.subject = full_name(vmi.meta);
     placement.source = vm.node;

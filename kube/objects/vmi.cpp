@@ -40,16 +40,62 @@ struct ActivePods {
     });
 }
 
+namespace {
+
+/// Members of the specification that only matter for being there.
+struct Demands {
+    std::vector<SharedText> node_affinity;
+    std::vector<SharedText> pod_affinity;
+    std::vector<SharedText> pod_anti_affinity;
+    std::vector<SharedText> launch_security;
+    std::vector<SharedText> devices;
+    std::optional<bool> dedicated_cpus;
+
+    [[nodiscard]] std::vector<std::string> names() const {
+        const auto has = [](const std::vector<SharedText>& keys, std::string_view key) {
+            return std::find(keys.begin(), keys.end(), key) != keys.end();
+        };
+        constexpr std::string_view required = "requiredDuringSchedulingIgnoredDuringExecution";
+        std::vector<std::string> out;
+        const auto add = [&out](bool there, const char* name) {
+            if (there) {
+                out.emplace_back(name);
+            }
+        };
+        add(dedicated_cpus.value_or(false), "dedicatedCpuPlacement");
+        add(has(devices, "gpus"), "gpus");
+        add(has(devices, "hostDevices"), "hostDevices");
+        add(!launch_security.empty(), "launchSecurity");
+        add(has(node_affinity, required), "nodeAffinity");
+        add(has(pod_affinity, required), "podAffinity");
+        add(has(pod_anti_affinity, required), "podAntiAffinity");
+        return out;
+    }
+};
+
+}  // namespace
+
 Result<Vmi> decode_vmi(JsonObject& object) {
     Vmi vmi;
+    Demands demands;
+    Keys node_affinity{demands.node_affinity};
+    Keys pod_affinity{demands.pod_affinity};
+    Keys pod_anti_affinity{demands.pod_anti_affinity};
+    Keys launch_security{demands.launch_security};
+    Keys devices{demands.devices};
     ActivePods active_pods{vmi.active_pods};
-    const Nested cpu{"cpu", Field{"model", vmi.cpu_model}, Field{"features", vmi.cpu_features}};
-    const Nested spec{"spec",
-                      Nested{"domain", cpu, Nested{"machine", Field{"type", vmi.machine_asked}}},
-                      Field{"architecture", vmi.architecture},
-                      Field{"evictionStrategy", vmi.eviction_strategy},
-                      Field{"terminationGracePeriodSeconds", vmi.grace},
-                      Field{"nodeSelector", vmi.node_selector}};
+    const Nested cpu{"cpu", Field{"model", vmi.cpu_model}, Field{"features", vmi.cpu_features},
+                     Field{"dedicatedCpuPlacement", demands.dedicated_cpus}};
+    const Nested spec{
+        "spec",
+        Nested{"domain", cpu, Nested{"machine", Field{"type", vmi.machine_asked}},
+               Field{"launchSecurity", launch_security}, Field{"devices", devices}},
+        Nested{"affinity", Field{"nodeAffinity", node_affinity}, Field{"podAffinity", pod_affinity},
+               Field{"podAntiAffinity", pod_anti_affinity}},
+        Field{"architecture", vmi.architecture},
+        Field{"evictionStrategy", vmi.eviction_strategy},
+        Field{"terminationGracePeriodSeconds", vmi.grace},
+        Field{"nodeSelector", vmi.node_selector}};
     const Nested state{"status",
                        Field{"phase", vmi.phase},
                        Field{"nodeName", vmi.node},
@@ -61,6 +107,7 @@ Result<Vmi> decode_vmi(JsonObject& object) {
                        Nested{"topologyHints", Field{"tscFrequency", vmi.tsc_hz}}};
     auto status =
         object.read(metadata(vmi.meta, Field{"deletionTimestamp", vmi.deletion}), spec, state);
+    vmi.other_demands = demands.names();
     return decoded(std::move(vmi), std::move(status));
 }
 

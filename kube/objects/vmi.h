@@ -67,6 +67,9 @@ struct Vmi {
     std::optional<std::int64_t> tsc_hz;  ///< status.topologyHints.tscFrequency
     std::optional<std::chrono::seconds> grace;
     Labels node_selector;
+    /// What else of its specification ties it to certain nodes, by the names of the fields:
+    /// "nodeAffinity", "launchSecurity", …. Preferences do not.
+    std::vector<std::string> other_demands;
     std::optional<WallTime> deletion;
 
     bool operator==(const Vmi&) const = default;

@@ -109,6 +109,33 @@ TEST_F(DumpTest, NewestVersionOfAnObjectHolds) {
     EXPECT_EQ(dump.objects.nodes[0].labels.find("l"), "new");
 }
 
+TEST_F(DumpTest, ObjectsMayStandOneBehindTheOther) {
+    folder.write("a.json", node("n1") + "\n" + node("n2") + "\n---\n" + node("n3"));
+    folder.write("b.json", node("n4") + "{\"kind\":");
+
+    const auto dump = read();
+
+    EXPECT_EQ(names(dump.objects), (std::vector<std::string>{"n1", "n2", "n3", "n4"}));
+    ASSERT_EQ(dump.left_out.size(), 1U);
+    EXPECT_NE(dump.left_out[0].place.find("object 2"), std::string::npos);
+}
+
+TEST_F(DumpTest, OnlyListsAreTakenApart) {
+    folder.write("a.json",
+                 R"({"kind":"AllowList","apiVersion":"x.io/v1","metadata":{"name":"a"}})");
+    std::string nested = node("deep");
+    for (int i = 0; i < 1000; ++i) {
+        nested = R"({"kind":"List","apiVersion":"v1","items":[)" + nested + "]}";
+    }
+    folder.write("b.json", nested);
+
+    const auto dump = read();
+
+    EXPECT_EQ(dump.other_kinds, 1U);
+    ASSERT_EQ(dump.left_out.size(), 1U);
+    EXPECT_NE(dump.left_out[0].reason.find("lists within lists"), std::string::npos);
+}
+
 TEST_F(DumpTest, MomentIsTheLatestThatANodeSpeaksOf) {
     const auto with = [](const std::string& name, const std::string& rest) {
         return R"({"kind":"Node","apiVersion":"v1","metadata":{"name":")" + name + "\"}," + rest +

@@ -100,6 +100,26 @@ TEST(LevelsTest, TheLevelIsOfTheLayerThatIsAskedForAndRefusalsAreOfBoth) {
     }
 }
 
+TEST(LevelsTest, WhatKubeVirtAsksOfEveryNodeIsAskedOfTargets) {
+    kube::KubeVirt kubevirt;
+    kubevirt.meta.name = "kubevirt";
+    const kube::Labels pool = test::node_object("x", {{"pool", "vms"}}).labels;
+    kubevirt.node_selectors = pool;
+    auto labels = plain_labels();
+    labels["pool"] = "vms";
+    const Objects objects{
+        .nodes = {node_object("a", labels), node_object("b", labels), node_object("c")},
+        .kubevirts = {kubevirt}};
+
+    const auto levels = judge_levels(objects, now, {});
+
+    EXPECT_THAT(level_of(levels, "a").out, ElementsAre("b"));
+    EXPECT_EQ(level_of(levels, "a").level, 100U);
+    EXPECT_FALSE(level_of(levels, "c").schedulable);
+    EXPECT_EQ(level_of(levels, "c").level, std::nullopt);
+    EXPECT_THAT(codes(levels, "a", "c"), ElementsAre(ReasonCode::unschedulable));
+}
+
 TEST(LevelsTest, WhatIsListedIsBoundedAndTheRestIsCounted) {
     const auto map = scout::test::small_map();
     const Objects objects{
@@ -217,7 +237,8 @@ TEST(LevelsTest, TheDefaultMachineIsOfTheKubeVirtObjectThatIsInForce) {
     EXPECT_EQ(default_machine({idle, kubevirt}, "amd64"), "q35");
     kubevirt.machine = kube::SharedText{"pc-q35-9"};
     EXPECT_EQ(default_machine({idle, kubevirt}, "amd64"), "pc-q35-9");
-    EXPECT_EQ(default_machine({idle, kubevirt}, "arm64"), "virt-9");
+    EXPECT_EQ(default_machine({idle, kubevirt}, "arm64"), "pc-q35-9") << "KubeVirt asks no further";
+    EXPECT_EQ(default_machine({idle}, "amd64"), "never") << "an export may have no status";
 }
 
 TEST(LevelsTest, AnOldLabellerHasNoEdgeForWantOfTheMachineType) {

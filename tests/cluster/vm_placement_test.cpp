@@ -152,8 +152,20 @@ TEST_F(VmPlacementTest, VmiThatIsNotMigratableGoesNowhereAndNothingElseMatters) 
 
     EXPECT_THAT(stock_reasons(placement, "b"),
                 ElementsAre("not-migratable: DisksNotLiveMigratable"));
-    EXPECT_EQ(answer(placement, "b").truth, Verdict::can) << "which is of the CPU alone";
+    EXPECT_EQ(answer(placement, "b").verdict, Verdict::cannot);
     EXPECT_THAT(answer(placement, "b").reasons[0].text, HasSubstr("PVC is not shared"));
+}
+
+TEST_F(VmPlacementTest, WhatElseTheVmiAsksForIsLeftOpenAndNeverACan) {
+    ASSERT_EQ(answer(place(), "b").gate, Verdict::can);
+    vmi().other_demands = {"launchSecurity", "nodeAffinity"};
+
+    const auto placement = place();
+
+    EXPECT_EQ(answer(placement, "b").gate, Verdict::unknown);
+    EXPECT_NE(answer(placement, "b").verdict, Verdict::can);
+    EXPECT_THAT(answer(placement, "b").reasons.back().keys,
+                ElementsAre("launchSecurity", "nodeAffinity"));
 }
 
 /// Case 11.

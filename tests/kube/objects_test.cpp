@@ -134,6 +134,24 @@ TEST(VmiDecoderTest, ReadsSpecAndStatus) {
     EXPECT_EQ(find_condition(vmi->conditions, "Ready"), nullptr);
 }
 
+TEST(VmiDecoderTest, NamesWhatElseTiesItToNodes) {
+    const auto tied = decode(&kube::decode_vmi, R"({"metadata":{"name":"a"},"spec":{
+        "affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{}},
+                    "podAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[]},
+                    "podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[]}},
+        "domain":{"cpu":{"dedicatedCpuPlacement":true},"launchSecurity":{"sev":{}},
+                  "devices":{"disks":[{"name":"x"}],"gpus":[{"name":"g"}],"hostDevices":[]}}}})");
+    const auto free = decode(&kube::decode_vmi, R"({"metadata":{"name":"a"},"spec":{
+        "domain":{"cpu":{"dedicatedCpuPlacement":false},"devices":{"disks":[]}}}})");
+
+    ASSERT_TRUE(tied) << tied.error().message;
+    EXPECT_THAT(tied->other_demands,
+                ElementsAre("dedicatedCpuPlacement", "gpus", "hostDevices", "launchSecurity",
+                            "nodeAffinity", "podAntiAffinity"));
+    ASSERT_TRUE(free) << free.error().message;
+    EXPECT_THAT(free->other_demands, IsEmpty());
+}
+
 TEST(MigrationDecoderTest, ReadsWhatAUserAskedForAndHowItStands) {
     const auto migration =
         decode(&kube::decode_migration, R"({"metadata":{"name":"m","namespace":"ns",

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+namespace scout::cluster {
+
+/// The JSON values that stand one behind the other in a text, as tools print objects; lines of
+/// "---" between them are passed over. Only brackets and quotes are looked at: what is wrong within
+/// a value its reader tells. A value that does not end is the rest of the text.
+[[nodiscard]] std::vector<std::string_view> json_stream(std::string_view text);
+
+}  // namespace scout::cluster
