@@ -188,7 +188,7 @@ int run_debug(Session& session, const Request& request) {
         return session.fail_with(logging.error());
     }
     asio::io_context loop(1);
-    const SystemClock clock;
+    const auto& clock = session.clock();
     kube::HttpTransport transport(loop.get_executor(), *access, clock);
     auto kind = kube::display_name(subject->resource);
     kube::ReflectorSettings settings;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/clock.h"
 #include "cli/terminal.h"
 
 int main(int argc, char** argv) {
-    return scout::cli::run_on_terminal(argc, argv, [argv](const scout::cli::Settings& /*unused*/) {
-        return scout::cli::hand_over(argv);
-    });
+    const scout::SystemClock clock;
+    return scout::cli::run_on_terminal(
+        argc, argv, clock,
+        [argv](const scout::cli::Settings& /*unused*/) { return scout::cli::hand_over(argv); });
 }

@@ -10,6 +10,7 @@
 
 #include <boost/json/value.hpp>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "cli/answers.h"
 #include "cli/fleet.h"
@@ -33,6 +34,7 @@ struct Surroundings {
     bool progress = false;  ///< stderr is a terminal
     bool watched = false;   ///< stdout is a terminal: what is written there shows the progress
     std::function<Result<std::unique_ptr<Fleet>>(const Settings&)> open_fleet;
+    const Clock* clock = nullptr;                 ///< for `debug watch`; outlives the run
     std::function<bool(std::string_view)> write;  ///< to stdout; false: it is full or gone
     std::function<void(std::string_view)> tell;   ///< a line to stderr
 };
@@ -67,6 +69,7 @@ public:
     [[nodiscard]] Result<std::unique_ptr<Fleet>> fleet();
     /// Reads the dump that is given.
     [[nodiscard]] Result<std::unique_ptr<DumpFleet>> dump();
+    [[nodiscard]] const Clock& clock() const noexcept { return *surroundings_.clock; }
     [[nodiscard]] bool asks_dump() const noexcept { return !dump_.paths.empty(); }
     /// What takes the time of an answer.
     [[nodiscard]] const char* waits_for() const noexcept {

@@ -41,13 +41,14 @@ void tell(std::string_view line) {
 
 }  // namespace
 
-int run_on_terminal(int argc, char** argv, OpenFleet open_fleet) {
+int run_on_terminal(int argc, char** argv, const Clock& clock, OpenFleet open_fleet) {
     try {
         return run(argc, argv,
                    {.colour = wants_colour(),
                     .progress = ::isatty(STDERR_FILENO) == 1,
                     .watched = ::isatty(STDOUT_FILENO) == 1,
                     .open_fleet = std::move(open_fleet),
+                    .clock = &clock,
                     .write = write_out,
                     .tell = tell});
     } catch (const std::exception& error) {

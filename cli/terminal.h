@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "cli/fleet.h"
 
@@ -12,8 +13,8 @@ namespace scout::cli {
 using OpenFleet = std::function<Result<std::unique_ptr<Fleet>>(const Settings&)>;
 
 /// The whole of main(): runs the command line on this process's stdout and stderr. Answers the exit
-/// code, also for what is thrown.
-[[nodiscard]] int run_on_terminal(int argc, char** argv, OpenFleet open_fleet);
+/// code, also for what is thrown. The clock outlives the call.
+[[nodiscard]] int run_on_terminal(int argc, char** argv, const Clock& clock, OpenFleet open_fleet);
 
 /// Becomes `scoutctl-fleet`, which stands beside this program (or in ../libexec/virt-scout), with
 /// the same arguments: loading gRPC takes several times as long as comparing two documents, so only
