@@ -123,6 +123,7 @@ public:
             line.objects = informer_.size();
             write(line);
             if (until_synced) {
+                tell_absence();
                 end();
             }
         });
@@ -150,6 +151,14 @@ private:
             if (code_ != exit_code::can) {
                 end();
             }
+        }
+    }
+
+    /// Nothing can come of a kind that the server does not have.
+    void tell_absence() {
+        const auto& reflector = informer_.reflector();
+        if (reflector.state() == kube::ReflectorState::absent) {
+            code_ = session_.fail_with({Errc::not_found, reflector.trouble()});
         }
     }
 
@@ -184,7 +193,7 @@ int run_debug(Session& session, const Request& request) {
     if (!access) {
         return session.fail_with(access.error());
     }
-    if (const auto logging = set_up_logging({.level = "warn"}, true); !logging) {
+    if (const auto logging = set_up_logging({.level = "info"}, true); !logging) {
         return session.fail_with(logging.error());
     }
     asio::io_context loop(1);
