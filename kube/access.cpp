@@ -33,9 +33,11 @@ std::string ServerAddress::authority() const {
 Result<ServerAddress> parse_server_url(std::string_view text, bool allow_insecure) {
     auto url = parse_url(text);
     if (url && url->user_info) {
-        return fail(Errc::invalid,
-                    "expected a URL without user and password, found some in the one of host " +
-                        log_value(url->host) + "; credentials belong to the user's entry");
+        return fail(
+            Errc::invalid,
+            "expected a URL such as https://host:6443, without user and password, found some in "
+            "the one of host " +
+                log_value(url->host) + "; credentials belong to the user's entry");
     }
     if (!url || (url->scheme != "https" && url->scheme != "http")) {
         return fail(Errc::invalid,

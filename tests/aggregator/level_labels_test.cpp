@@ -3,7 +3,9 @@
 #include <chrono>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include <boost/asio/steady_timer.hpp>
 #include <boost/json/object.hpp>
@@ -30,16 +32,26 @@ using testing::Pair;
 using testing::UnorderedElementsAre;
 using namespace std::chrono_literals;
 
+/// In one line, as a watch tells it.
 std::string node(const std::string& name, const std::string& feature,
-                 const std::string& more = {}) {
-    return R"({"kind":"Node","apiVersion":"v1","metadata":{"name":")" + name + R"(","uid":"u-)" +
-           name + R"(","resourceVersion":"5","labels":{"kubernetes.io/arch":"amd64",
-           "kubevirt.io/schedulable":"true","host-model-cpu.node.kubevirt.io/M":"true",
-           "host-model-required-features.node.kubevirt.io/)" +
-           feature + R"(":"true","cpu-feature.node.kubevirt.io/)" + feature +
-           R"(":"true","cpu-model-migration.node.kubevirt.io/M":"true",
-           "cpu-vendor.node.kubevirt.io/V":"true","machine-type.node.kubevirt.io/q35":"true")" +
-           more + "}}}";
+                 std::optional<std::string> level = std::nullopt) {
+    json::object labels{{"kubernetes.io/arch", "amd64"},
+                        {"kubevirt.io/schedulable", "true"},
+                        {"host-model-cpu.node.kubevirt.io/M", "true"},
+                        {"host-model-required-features.node.kubevirt.io/" + feature, "true"},
+                        {"cpu-feature.node.kubevirt.io/" + feature, "true"},
+                        {"cpu-model-migration.node.kubevirt.io/M", "true"},
+                        {"cpu-vendor.node.kubevirt.io/V", "true"},
+                        {"machine-type.node.kubevirt.io/q35", "true"}};
+    if (level) {
+        labels["kubevirt/host-model-migratability-level"] = *level;
+    }
+    const json::object metadata{{"name", name},
+                                {"uid", "uid of " + name},
+                                {"resourceVersion", "5"},
+                                {"labels", std::move(labels)}};
+    return json::serialize(
+        json::object{{"kind", "Node"}, {"apiVersion", "v1"}, {"metadata", metadata}});
 }
 
 /// An API server of three nodes, without KubeVirt, whose lease is free.
@@ -61,9 +73,7 @@ public:
             return true;
         }
         peer.say(scout::test::chunked_head());
-        for (const auto& each :
-             {node("a", "x"), node("b", "x"),
-              node("c", "y", R"(,"kubevirt/host-model-migratability-level":"0")")}) {
+        for (const auto& each : {node("a", "x"), node("b", "x"), node("c", "y", "0")}) {
             peer.say(scout::test::chunk(scout::test::watch_line("ADDED", each) + "\n"));
         }
         peer.say(scout::test::chunk(scout::test::bookmark_line("9", true) + "\n"));

@@ -168,7 +168,7 @@ TEST(NodeStateTest, WhatClosesANodeNowIsToldWhetherItCountsOrNot) {
 
     ASSERT_TRUE(reason);
     EXPECT_EQ(reason->code, migration::ReasonCode::unschedulable);
-    EXPECT_EQ(reason->text, "the node is cordoned and not ready");
+    EXPECT_EQ(reason->text, "the node is cordoned, the node is not ready");
 }
 
 }  // namespace
