@@ -43,14 +43,14 @@ std::optional<std::string> text_of(std::optional<unsigned> level) {
 
 }  // namespace
 
-LevelLabels::LevelLabels(asio::any_io_executor loop, Sources sources, kube::Client& client,
+LevelLabels::LevelLabels(const asio::any_io_executor& loop, Sources sources, kube::Client& client,
                          const Clock& clock, LevelLabelsConfig config)
     : sources_(sources),
       client_(client),
       clock_(clock),
       config_(std::move(config)),
       writes_(loop),
-      sleep_(std::move(loop)),
+      sleep_(loop),
       keeper_(config_.levels, {}) {
     sources_.nodes.on_change([this](const auto& change) { take_node(change); });
     sources_.nodes.on_synced([this] { wake(); });

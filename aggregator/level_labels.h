@@ -49,7 +49,7 @@ public:
         kube::LeaderElector& elector;
     };
 
-    LevelLabels(asio::any_io_executor loop, Sources sources, kube::Client& client,
+    LevelLabels(const asio::any_io_executor& loop, Sources sources, kube::Client& client,
                 const Clock& clock, LevelLabelsConfig config);
 
     /// Goes on until it is cancelled; writes that are under way then are cancelled too.

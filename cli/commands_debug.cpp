@@ -78,7 +78,8 @@ Result<kube::Reflector::Subject> subject_of(const std::string& kind, const Watch
             kube::Reflector::Subject subject{.resource = known.resource(), .selection = selection};
             if (*known.labels != '\0') {
                 auto& labels = subject.selection.labels;
-                labels = known.labels + (labels.empty() ? "" : "," + labels);
+                labels.insert(0, labels.empty() ? "" : ",");
+                labels.insert(0, known.labels);
             }
             return subject;
         }

@@ -210,6 +210,11 @@ unsigned FakeServer::connections() const {
     return connections_;
 }
 
+unsigned FakeServer::closed() const {
+    const std::lock_guard guard(lock_);
+    return connections_ - static_cast<unsigned>(descriptors_.size());
+}
+
 void FakeServer::use_certificate(const Tls& tls) {
     const std::lock_guard guard(lock_);
     tls_ = tls;

@@ -78,6 +78,8 @@ public:
     [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
     [[nodiscard]] std::vector<SeenRequest> requests() const;
     [[nodiscard]] unsigned connections() const;
+    /// How many of them the server has closed: whoever is at the other end can know it then.
+    [[nodiscard]] unsigned closed() const;
     /// From the next connection on.
     void use_certificate(const Tls& tls);
 

@@ -128,6 +128,7 @@ TEST_F(HttpTransportTest, DoesNotUseAConnectionAgainThatTheServerHasClosed) {
     HttpTransport transport(loop.get_executor(), access_to(server.port()), clock);
 
     EXPECT_TRUE(send(transport));
+    ASSERT_TRUE(test::wait_until([&server] { return server.closed() == 1; }));
     EXPECT_TRUE(send(transport, {.method = "POST", .target = "/api"}));
 
     EXPECT_EQ(server.requests().size(), 2U);
