@@ -163,14 +163,12 @@ Status HttpAnswer::parse() {
 }
 
 Status HttpAnswer::end() {
-    if (parser_->is_done()) {
-        return {};
-    }
     error_code error;
-    if (parser_->is_header_done()) {
+    if (parser_->is_header_done() && !parser_->is_done()) {
         parser_->put_eof(error);
     }
-    if (error || !parser_->is_done()) {
+    // What only announces an answer is none.
+    if (error || !is_done()) {
         return fail(Errc::unavailable, begun_ ? "the server closed in the middle of its answer"
                                               : "the server closed without an answer");
     }

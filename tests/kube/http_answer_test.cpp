@@ -51,6 +51,17 @@ TEST(HttpAnswerTest, PassesOverAnswersThatOnlyAnnounceOne) {
     EXPECT_EQ(answer.head().status, 204U);
 }
 
+TEST(HttpAnswerTest, AConnectionThatEndsBehindAnAnnouncementGaveNoAnswer) {
+    HttpAnswer answer({});
+    ASSERT_TRUE(feed(answer, "HTTP/1.1 001 Odd\r\n\r\nabc", 100));
+
+    const auto ended = answer.end();
+
+    ASSERT_FALSE(ended);
+    EXPECT_EQ(ended.error().code, Errc::unavailable);
+    EXPECT_FALSE(answer.is_done());
+}
+
 TEST(HttpAnswerTest, AnAnswerWithoutALengthEndsWithTheConnection) {
     HttpAnswer answer({});
     ASSERT_TRUE(feed(answer, "HTTP/1.1 200 OK\r\n\r\nabc", 100));
