@@ -8,13 +8,12 @@
 #include "base/base64.h"
 #include "base/files.h"
 #include "base/logging.h"
-#include "kube/query.h"
+#include "base/percent.h"
 #include "kube/url.h"
 
 namespace scout::kube {
 namespace {
 
-constexpr std::size_t longest_token = std::size_t{64} << 10U;
 constexpr std::size_t longest_space = 253;
 
 bool is_loopback(const std::string& host) {

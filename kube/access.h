@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -12,6 +13,9 @@
 #include "base/result.h"
 
 namespace scout::kube {
+
+/// Largest token file: 64 KiB. Real ones have 1 to 4.
+inline constexpr std::size_t longest_token = std::size_t{64} << 10U;
 
 /// PEM text, or the file that holds it and is read again when it changes. Both empty: none.
 struct PemSource {

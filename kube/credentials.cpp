@@ -15,7 +15,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t longest_token = std::size_t{64} << 10U;
 /// As client-go has it.
 constexpr auto token_file_age = 1min;
 constexpr auto plugin_limit = 60s;

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "base/logging.h"
+#include "base/percent.h"
 #include "kube/exec_plugin.h"
-#include "kube/query.h"
 
 namespace scout::kube {
 namespace {

@@ -6,13 +6,6 @@
 
 namespace scout::kube {
 
-/// The text with everything but letters, digits, '-', '.', '_' and '~' as %XX: right in a path
-/// segment and in a query value. The only place that encodes.
-[[nodiscard]] std::string percent_encode(std::string_view text);
-
-/// The text with each %XX as its byte; a '%' without two hex digits behind it stays.
-[[nodiscard]] std::string percent_decode(std::string_view text);
-
 /// The query of a request: "?labelSelector=a%3Db&limit=500", or nothing without parameters.
 class Query {
 public:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kube/resource.h"
 
-#include "kube/query.h"
+#include "base/percent.h"
 
 namespace scout::kube {
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
+#include "base/percent.h"
 
 namespace scout::libvirt_glue {
 namespace {
@@ -23,11 +24,7 @@ std::string_view query_of(std::string_view uri) {
     return mark == std::string_view::npos ? std::string_view{} : uri.substr(mark + 1);
 }
 
-bool is_plain(char c) noexcept {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '/' ||
-           c == '-' || c == '_' || c == '.' || c == '~';
-}
-
+/// Strict, unlike percent_decode(): a wrong folder would be made and used.
 Result<std::string> percent_decoded(std::string_view text) {
     std::string plain;
     for (std::size_t at = 0; at < text.size(); ++at) {
@@ -47,22 +44,6 @@ Result<std::string> percent_decoded(std::string_view text) {
         at += 2;
     }
     return plain;
-}
-
-std::string percent_encoded(std::string_view text) {
-    constexpr std::string_view hex = "0123456789ABCDEF";
-    std::string encoded;
-    for (const char c : text) {
-        if (is_plain(c)) {
-            encoded += c;
-        } else {
-            const auto byte = static_cast<unsigned char>(c);
-            encoded += '%';
-            encoded += hex[byte >> 4U];
-            encoded += hex[byte & 15U];
-        }
-    }
-    return encoded;
 }
 
 }  // namespace
@@ -110,7 +91,8 @@ std::string with_embed_root(std::string_view uri, const std::filesystem::path& r
         return std::string(uri);
     }
     const bool has_query = uri.find('?') != std::string_view::npos;
-    return std::string(uri) + (has_query ? "&root=" : "?root=") + percent_encoded(root.string());
+    return std::string(uri) + (has_query ? "&root=" : "?root=") +
+           percent_encode(root.string(), "/");
 }
 
 Status prepare_embed_root(const std::filesystem::path& root) {

@@ -27,16 +27,6 @@ TEST(ResourceTest, NamesKindsAsKubectlDoes) {
     EXPECT_EQ(display_name(resources::kubevirts()), "kubevirts.kubevirt.io");
 }
 
-TEST(QueryTest, EncodesEverythingThatIsNotPlain) {
-    EXPECT_EQ(percent_encode("aZ09-._~"), "aZ09-._~");
-    EXPECT_EQ(percent_encode("a b/+%&=\n\xc3\xa4"), "a%20b%2F%2B%25%26%3D%0A%C3%A4");
-}
-
-TEST(QueryTest, DecodesWhatWasEncodedAndLeavesTheRest) {
-    EXPECT_EQ(percent_decode("a%20b%2F%2b%C3%A4"), "a b/+\xc3\xa4");
-    EXPECT_EQ(percent_decode("%%41%4%zz%-1%"), "%A%4%zz%-1%");
-}
-
 TEST(QueryTest, LeavesOutWhatIsEmpty) {
     EXPECT_EQ(Query{}.text(), "");
     EXPECT_EQ(Query{}.add("a", "").add("labelSelector", "x in (y,z)").add("limit", "500").text(),
