@@ -204,10 +204,7 @@ Task<Status> LevelLabels::send(cluster::LabelPlan::Write write) {
         answer = co_await client_.apply(std::move(target), std::move(write.body), std::move(apply),
                                         options);
     }
-    if (!answer) {
-        co_return fail(std::move(answer.error().error));
-    }
-    co_return Status{};
+    co_return kube::plain(kube::without_body(std::move(answer)));
 }
 
 std::chrono::milliseconds LevelLabels::longest_sleep() const {

@@ -51,6 +51,11 @@ using ApiResult = tl::expected<T, ApiError>;
 /// For a call that got no answer.
 [[nodiscard]] ApiError api_error(const CallName& call, Error error);
 
+/// Whether it went well, where what was answered does not matter.
+[[nodiscard]] inline ApiResult<void> without_body(ApiResult<std::string> answer) {
+    return std::move(answer).map([](const std::string& /*body*/) {});
+}
+
 /// The same without the details.
 template <class T>
 [[nodiscard]] Result<T> plain(ApiResult<T> result) {

@@ -79,13 +79,6 @@ json::object delete_options(const Preconditions& preconditions, const CallOption
     return object;
 }
 
-ApiResult<void> without_body(ApiResult<std::string> answer) {
-    if (!answer) {
-        return tl::unexpected(std::move(answer.error()));
-    }
-    return {};
-}
-
 json::object eviction_of(const ObjectName& pod, const Preconditions& preconditions) {
     json::object eviction{{"apiVersion", "policy/v1"},
                           {"kind", "Eviction"},

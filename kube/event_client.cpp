@@ -31,13 +31,6 @@ json::object series_json(const EventRecord& record) {
     return {{"count", record.count}, {"lastObservedTime", micro_time(record.last)}};
 }
 
-Status without_body(ApiResult<std::string> answer) {
-    if (!answer) {
-        return fail(std::move(answer.error().error));
-    }
-    return {};
-}
-
 }  // namespace
 
 std::string event_json(const EventRecord& record, const EventReporter& reporter) {
@@ -77,7 +70,7 @@ Task<Status> ClientEvents::create(EventRecord record) {
     if (!answer && answer.error().status == conflict) {
         co_return Status{};
     }
-    co_return without_body(std::move(answer));
+    co_return plain(without_body(std::move(answer)));
 }
 
 Task<Status> ClientEvents::update(EventRecord record) {
@@ -86,7 +79,7 @@ Task<Status> ClientEvents::update(EventRecord record) {
     auto patch = series_patch(record);
     const CallOptions options;
     auto answer = co_await client_.merge_patch(std::move(event), std::move(patch), options);
-    co_return without_body(std::move(answer));
+    co_return plain(without_body(std::move(answer)));
 }
 
 }  // namespace scout::kube

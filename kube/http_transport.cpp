@@ -32,7 +32,7 @@ std::string fixed_headers(const ClusterAccess& access) {
     std::string headers = " HTTP/1.1\r\nHost: " + access.server.authority() +
                           "\r\nUser-Agent: virt-scout/" + version + "\r\n";
     for (const auto& [name, value] : access.impersonation) {
-        headers += name + ": " + value + "\r\n";
+        headers.append(name).append(": ").append(value).append("\r\n");
     }
     return headers;
 }

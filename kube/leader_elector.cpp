@@ -63,9 +63,9 @@ Task<> LeaderElector::turn() {
     const auto stored = co_await write(std::move(request), limit());
     if (!stored) {
         say_failure(stored.error());
-    } else if (*stored) {
+    } else if (const auto& lease = *stored) {
         trouble_.clear();
-        election_.written(clock_.steady(), sent, **stored);
+        election_.written(clock_.steady(), sent, *lease);
     } else {
         election_.conflicted();
     }
