@@ -151,8 +151,6 @@ Task<Status> Aggregator::join_cluster() {
                                           access->origin + " names none");
     }
     const auto* map = fleet_->matrix().map();
-    const auto layer =
-        config_.level_labels == "truth" ? migration::Layer::truth : migration::Layer::stock;
     spdlog::info("following a cluster server={} namespace={} labels={}", access->server.url,
                  log_value(space), config_.level_labels);
     cluster_ = std::make_unique<ClusterSide>(
@@ -160,7 +158,7 @@ Task<Status> Aggregator::join_cluster() {
         ClusterSettings{.access = std::move(*access),
                         .space = std::move(space),
                         .identity = lease_identity(),
-                        .levels = {.layer = layer,
+                        .levels = {.layer = config_.level_layer(),
                                    .machine_type = config_.machine_type,
                                    .map = map,
                                    .counting = {}}},

@@ -202,6 +202,10 @@ std::optional<std::filesystem::path> Config::snapshot_path() const {
     return state_dir / snapshot_file;
 }
 
+migration::Layer Config::level_layer() const {
+    return migration::layer_named(level_labels).value_or(migration::Layer::stock);
+}
+
 wire::Security Config::security() const {
     return {.tls = wire::tls_files({.ca = tls_ca, .certificate = tls_cert, .key = tls_key}),
             .plaintext = plaintext,

@@ -10,6 +10,7 @@
 #include "base/logging.h"
 #include "daemon/settings.h"
 #include "kube/find_access.h"
+#include "migration/verdict.h"
 #include "wire/endpoint.h"
 
 namespace scout::aggregator {
@@ -49,6 +50,8 @@ struct Config {
 
     /// Where the snapshot lies; nothing if there is to be none.
     [[nodiscard]] std::optional<std::filesystem::path> snapshot_path() const;
+    /// Of level_labels, which its setting has checked.
+    [[nodiscard]] migration::Layer level_layer() const;
     /// For listen_grpc.
     [[nodiscard]] wire::Security security() const;
 };

@@ -22,15 +22,14 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::string_view feature_label = "cpu-feature.node.kubevirt.io/";
-
 /// The label keys that a reason speaks of. What the truth layer misses are features: their labels.
 json::array labels_of(const migration::Reason& reason) {
     const bool features =
         reason.layer == migration::Layer::truth && reason.code == migration::ReasonCode::feature;
     json::array labels;
     for (const auto& key : reason.keys) {
-        labels.push_back(json_text(features ? std::string{feature_label} + key : key));
+        labels.push_back(
+            json_text(features ? std::string{migration::label::cpu_feature} + key : key));
     }
     return labels;
 }

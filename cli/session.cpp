@@ -40,14 +40,12 @@ Result<std::unique_ptr<DumpFleet>> Session::dump() {
     if (!judged) {
         return fail(judged.error());
     }
-    if (!dump_.layer.empty() && dump_.layer != "stock" && dump_.layer != "truth") {
+    const auto layer = migration::layer_named(dump_.layer.empty() ? "stock" : dump_.layer);
+    if (!layer) {
         return fail(Errc::invalid,
                     "--layer: expected stock or truth, found '" + shown(dump_.layer) + "'");
     }
-    DumpOptions options{
-        .machine_type = dump_.machine_type,
-        .map = *judged,
-        .layer = dump_.layer == "truth" ? migration::Layer::truth : migration::Layer::stock};
+    DumpOptions options{.machine_type = dump_.machine_type, .map = *judged, .layer = *layer};
     Progress progress("reading the dump", surroundings_.progress);
     const auto show = [&progress](std::size_t file, std::size_t files) {
         progress.say("reading the dump: file " + std::to_string(file) + " of " +

@@ -112,9 +112,20 @@ migration::Labels plain_labels(const kube::Labels& labels) {
     return out;
 }
 
+LabelledNodes labelled_nodes(const std::vector<kube::Node>& nodes) {
+    LabelledNodes out;
+    out.labels.reserve(nodes.size());
+    out.nodes.reserve(nodes.size());
+    for (const auto& node : nodes) {
+        out.labels.push_back(plain_labels(node.labels));
+        out.nodes.push_back({.name = node.meta.name, .labels = out.labels.back()});
+    }
+    return out;
+}
+
 bool is_of_kubevirt(const kube::Node& node) {
     return std::any_of(node.labels.begin(), node.labels.end(), [](const auto& entry) {
-        return entry.first.view().find("kubevirt.io/") != std::string_view::npos;
+        return migration::is_of_kubevirt(entry.first.view());
     });
 }
 

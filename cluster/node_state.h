@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "kube/objects/node.h"
+#include "migration/frozen_selectors.h"
 #include "migration/labels.h"
 #include "migration/stock_gate.h"
 #include "migration/verdict.h"
@@ -44,6 +45,13 @@ struct NodeState {
                                    std::optional<WallTime> cordon_seen = std::nullopt);
 
 [[nodiscard]] migration::Labels plain_labels(const kube::Labels& labels);
+
+/// Nodes by their labels, with the labels that they refer to.
+struct LabelledNodes {
+    std::vector<migration::Labels> labels;
+    std::vector<migration::LabelledNode> nodes;
+};
+[[nodiscard]] LabelledNodes labelled_nodes(const std::vector<kube::Node>& nodes);
 
 /// True if the node has any label of KubeVirt: virt-handler has been there.
 [[nodiscard]] bool is_of_kubevirt(const kube::Node& node);

@@ -38,7 +38,7 @@ Checked look_at(const LabelledNode& node) {
                            std::any_of(flags.begin(), flags.end(), [view](std::string_view prefix) {
                                return view.starts_with(prefix);
                            });
-        out.by_kubevirt |= view.find("kubevirt.io/") != std::string_view::npos;
+        out.by_kubevirt |= is_of_kubevirt(view);
     }
     return out;
 }

@@ -113,17 +113,12 @@ void check_own_features(Checked& node) {
     }
 }
 
-bool is_excluded(std::string_view model, const LabelOptions& kubevirt) {
-    return kubevirt.obsolete_models != nullptr ? kubevirt.obsolete_models->contains(model)
-                                               : is_built_in_obsolete(model);
-}
-
 /// Labels that this KubeVirt object would not have written.
 void check_obsolete_models(Checked& node, const LabelOptions& kubevirt) {
     const auto& stock = node.stock;
     FeatureSet excluded;
     for (const auto& model : unite(stock.known_models, stock.usable_models)) {
-        if (is_excluded(model, kubevirt)) {
+        if (is_obsolete(model, kubevirt)) {
             excluded.push_back(model);
         }
     }

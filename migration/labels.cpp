@@ -16,11 +16,6 @@ constexpr std::array<std::string_view, 17> built_in_obsolete{
     "n270",   "core2duo", "Conroe",   "athlon",     "phenom",     "qemu64",
     "qemu32", "kvm64",    "kvm32",    "Opteron_G1", "Opteron_G2"};
 
-bool is_obsolete(std::string_view model, const LabelOptions& options) {
-    return options.obsolete_models != nullptr ? options.obsolete_models->contains(model)
-                                              : is_built_in_obsolete(model);
-}
-
 void set(Labels& labels, std::string_view prefix, std::string_view name,
          std::string value = "true") {
     std::string key{prefix};
@@ -82,6 +77,15 @@ bool is_built_in_obsolete(std::string_view model) {
     }
     return std::find(built_in_obsolete.begin(), built_in_obsolete.end(), model) !=
            built_in_obsolete.end();
+}
+
+bool is_obsolete(std::string_view model, const LabelOptions& options) {
+    return options.obsolete_models != nullptr ? options.obsolete_models->contains(model)
+                                              : is_built_in_obsolete(model);
+}
+
+bool is_of_kubevirt(std::string_view key) noexcept {
+    return key.find("kubevirt.io/") != std::string_view::npos;
 }
 
 Labels labeller_labels(const Profile& profile, const HostFacts& facts, const CpuMap* map,

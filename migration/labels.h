@@ -64,6 +64,12 @@ struct LabelOptions {
 /// KubeVirt's built-in list of models that it does not offer (dossier §5.2).
 [[nodiscard]] bool is_built_in_obsolete(std::string_view model);
 
+/// The same by the list that is told, if one is.
+[[nodiscard]] bool is_obsolete(std::string_view model, const LabelOptions& options);
+
+/// True for any label of KubeVirt's: the labeller's, virt-handler's, virt-controller's.
+[[nodiscard]] bool is_of_kubevirt(std::string_view key) noexcept;
+
 /// labeller_labels() and what every node that takes VMs carries besides: `kubernetes.io/arch` and
 /// `kubevirt.io/schedulable`. For hosts and documents outside a cluster; a bare `<cpu>` is x86.
 [[nodiscard]] Labels standalone_labels(const Profile& profile, const HostFacts& facts,

@@ -97,8 +97,7 @@ void ask_for_host_model(const MovingVm& vm, TargetPod& out) {
     if (out.frozen && frozen_model(out).empty()) {
         out.notes.emplace_back(
             "the VM asks for CPU features itself, so KubeVirt looks for these alone, never for "
-            "what "
-            "its host-model has: whether a target can run it, only the CPU truth tells");
+            "what its host-model has: whether a target can run it, only the CPU truth tells");
     } else if (!out.frozen) {
         out.stock.not_told = why_not_told(vm);
         if (!out.stock.not_told && vm.source) {

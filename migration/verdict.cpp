@@ -23,6 +23,15 @@ std::string_view to_string(Layer layer) noexcept {
     return layer == Layer::stock ? "stock" : "truth";
 }
 
+std::optional<Layer> layer_named(std::string_view name) noexcept {
+    for (const auto layer : {Layer::stock, Layer::truth}) {
+        if (name == to_string(layer)) {
+            return layer;
+        }
+    }
+    return std::nullopt;
+}
+
 std::string_view to_string(ReasonCode code) noexcept {
     switch (code) {
         case ReasonCode::document:

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,6 +53,9 @@ struct Reason {
 [[nodiscard]] std::string_view to_string(Verdict verdict) noexcept;  // "can", …
 [[nodiscard]] std::string_view to_string(Layer layer) noexcept;      // "stock", "truth"
 [[nodiscard]] std::string_view to_string(ReasonCode code) noexcept;  // "machine-type", …
+
+/// The layer of that name; none: there is no such layer.
+[[nodiscard]] std::optional<Layer> layer_named(std::string_view name) noexcept;
 
 /// `can` only if both can, any `cannot` is cannot, else unknown (design §5).
 [[nodiscard]] Verdict combine(Verdict first, Verdict second) noexcept;

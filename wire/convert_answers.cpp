@@ -59,9 +59,9 @@ migration::Reason reason_from_wire(const v1::Reason& reason, Checks& checks) {
     } else {
         out.code = *code;
     }
-    if (reason.layer() == migration::to_string(Layer::stock)) {
-        out.layer = Layer::stock;
-    } else if (reason.layer() != migration::to_string(Layer::truth)) {
+    if (const auto layer = migration::layer_named(reason.layer())) {
+        out.layer = *layer;
+    } else {
         checks.fault("reasons.layer", "'stock' or 'truth'", "'" + cut(reason.layer(), 64) + "'");
     }
     out.text = cut(reason.text(), text_limit);
