@@ -52,15 +52,8 @@ Status read_json(kube::JsonValue value, Beat& target) {
 
 }  // namespace
 
-struct DumpReader::Json {
-    explicit Json(kube::TextPool& texts) : reader(texts) {}
-
-    kube::JsonReader reader;
-    std::optional<kube::JsonObject> object;  ///< the one that is read now
-};
-
 DumpReader::DumpReader(const DumpLimits& limits)
-    : limits_(limits), json_(std::make_unique<Json>(texts_)) {}
+    : limits_(limits), reader_(std::make_unique<kube::JsonReader>(texts_)) {}
 
 DumpReader::~DumpReader() = default;
 
@@ -72,7 +65,7 @@ void DumpReader::read(const std::filesystem::path& path) {
         return;
     }
     if (is_json(*text)) {
-        read_json_stream(path.string(), *text);
+        read_json(path.string(), *text);
         return;
     }
     auto documents = yaml_to_json(*text);
@@ -102,11 +95,11 @@ Dump DumpReader::take() {
     return std::move(dump_);
 }
 
-void DumpReader::read_json_stream(const std::string& place, const std::string& text) {
-    const auto values = json_stream(text);
+void DumpReader::read_json(const std::string& place, std::string& text) {
+    const auto values = json_stream(kube::PaddedText::of(text).view());
     for (std::size_t i = 0; i < values.size(); ++i) {
-        read_text(place + (values.size() > 1 ? ": object " + std::to_string(i + 1) : ""),
-                  std::string{values[i]});
+        read_object(place + (values.size() > 1 ? ": object " + std::to_string(i + 1) : ""),
+                    kube::PaddedText::promised(values[i]), {});
     }
 }
 
@@ -116,7 +109,7 @@ void DumpReader::read_text(const std::string& place, std::string text) {
 
 void DumpReader::read_object(const std::string& place, kube::PaddedText text,
                              std::string_view kind) {
-    auto object = json_->reader.parse(text);
+    auto object = reader_->parse(text);
     if (!object) {
         leave_out(place, std::move(object.error().message));
         return;
@@ -137,8 +130,7 @@ void DumpReader::read_object(const std::string& place, kube::PaddedText text,
         read_list(place, text, of_kind.substr(0, of_kind.size() - list_suffix.size()));
     } else {
         auto again = object->rewind();
-        json_->object = *object;
-        auto done = again ? decode(group_of(api_version), of_kind) : std::move(again);
+        auto done = again ? decode(*object, group_of(api_version), of_kind) : std::move(again);
         if (!done) {
             leave_out(place, std::string{of_kind} + ": " + done.error().message);
         }
@@ -159,10 +151,9 @@ void DumpReader::read_list(const std::string& place, kube::PaddedText text, std:
     --lists_;
 }
 
-Status DumpReader::decode(std::string_view group, std::string_view kind) {
-    auto& object = *json_->object;
+Status DumpReader::decode(kube::JsonObject& object, std::string_view group, std::string_view kind) {
     if (kind == "Node" && group.empty()) {
-        return decode_node();
+        return decode_node(object);
     }
     if (kind == "Pod" && group.empty()) {
         auto pod = kube::decode_launcher_pod(object);
@@ -189,8 +180,7 @@ Status DumpReader::decode(std::string_view group, std::string_view kind) {
 }
 
 /// Heartbeats are of no use but here: in an informer they would make every node a changed one.
-Status DumpReader::decode_node() {
-    auto& object = *json_->object;
+Status DumpReader::decode_node(kube::JsonObject& object) {
     auto node = kube::decode_node(object);
     if (!node) {
         return fail(std::move(node.error()));

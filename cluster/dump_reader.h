@@ -13,6 +13,11 @@
 #include "kube/padded_text.h"
 #include "kube/shared_text.h"
 
+namespace scout::kube {
+class JsonObject;
+class JsonReader;
+}  // namespace scout::kube
+
 namespace scout::cluster {
 
 /// Takes one file of a dump after the other. Blocking.
@@ -31,18 +36,19 @@ public:
     [[nodiscard]] Dump take();
 
 private:
-    struct Json;
     /// By namespace and name.
     template <class Object>
     using Known = std::map<std::pair<std::string, std::string>, Object>;
 
-    void read_json_stream(const std::string& place, const std::string& text);
+    /// Values one behind the other; the text may be moved to a larger place.
+    void read_json(const std::string& place, std::string& text);
     void read_text(const std::string& place, std::string text);
     /// `kind`: of an entry of a typed list, which need not say it again.
     void read_object(const std::string& place, kube::PaddedText text, std::string_view kind);
     void read_list(const std::string& place, kube::PaddedText text, std::string_view kind);
-    [[nodiscard]] Status decode(std::string_view group, std::string_view kind);
-    [[nodiscard]] Status decode_node();
+    [[nodiscard]] Status decode(kube::JsonObject& object, std::string_view group,
+                                std::string_view kind);
+    [[nodiscard]] Status decode_node(kube::JsonObject& object);
     template <class Object>
     [[nodiscard]] Status put(Known<Object>& known, Result<Object> object);
     void leave_out(const std::string& place, std::string reason);
@@ -50,7 +56,7 @@ private:
     DumpLimits limits_;
     Dump dump_;
     kube::TextPool texts_;
-    std::unique_ptr<Json> json_;
+    std::unique_ptr<kube::JsonReader> reader_;
     Known<kube::Node> nodes_;
     Known<kube::KubeVirt> kubevirts_;
     Known<kube::Vmi> vmis_;

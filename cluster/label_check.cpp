@@ -11,13 +11,7 @@ namespace scout::cluster {
 
 std::vector<migration::NodeFindings> check_labels(const Objects& objects,
                                                   const migration::CpuMap* map) {
-    std::vector<migration::Labels> labels;
-    labels.reserve(objects.nodes.size());
-    std::vector<migration::LabelledNode> nodes;
-    for (const auto& node : objects.nodes) {
-        labels.push_back(plain_labels(node.labels));
-        nodes.push_back({.name = node.meta.name, .labels = labels.back()});
-    }
+    const auto labelled = labelled_nodes(objects.nodes);
     const auto* kubevirt = kubevirt_in_force(objects.kubevirts);
     std::set<std::string, std::less<>> obsolete;
     migration::LabelOptions told;
@@ -27,7 +21,7 @@ std::vector<migration::NodeFindings> check_labels(const Objects& objects,
         }
         told.obsolete_models = &obsolete;
     }
-    return migration::check_labels(nodes,
+    return migration::check_labels(labelled.nodes,
                                    {.map = map, .kubevirt = kubevirt == nullptr ? nullptr : &told});
 }
 

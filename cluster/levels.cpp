@@ -134,15 +134,32 @@ private:
         for (const auto& target : targets_) {
             edges.push_back(migration::compare(ready, target));
         }
+        const auto closed = closed_edges(edges);
         for (const auto source : from.nodes) {
             for (std::size_t i = 0; i < nodes_.size(); ++i) {
                 if (i != source && nodes_[i].target) {
-                    judge_pair(source, i, edges[nodes_[i].number]);
+                    const auto own = closed.find(i);
+                    const auto& edge = edges[nodes_[i].number];
+                    judge_pair(source, i, own == closed.end() ? edge : own->second);
                 }
             }
         }
     }
 
+    /// Those to nodes that are closed, by the node: its class does not know.
+    [[nodiscard]] std::map<std::size_t, migration::Comparison> closed_edges(
+        const std::vector<migration::Comparison>& edges) const {
+        std::map<std::size_t, migration::Comparison> out;
+        for (std::size_t i = 0; i < nodes_.size(); ++i) {
+            if (nodes_[i].target && nodes_[i].closed) {
+                const auto place = out.emplace(i, edges[nodes_[i].number]).first;
+                migration::refuse(place->second, *nodes_[i].closed);
+            }
+        }
+        return out;
+    }
+
+    /// A node that is closed does not count, so its edge, which says no, opens nothing.
     void judge_pair(std::size_t source, std::size_t target, const migration::Comparison& edge) {
         auto& from = nodes_[source];
         const auto& to = nodes_[target];
@@ -151,13 +168,7 @@ private:
             auto& names = verdict == Verdict::can ? from.answer.out : from.answer.unknown;
             names.push_back(to.answer.name);
         }
-        if (to.closed) {
-            auto closed = edge;
-            migration::refuse(closed, *to.closed);
-            note_refusals(source, to.answer.name, closed);
-        } else {
-            note_refusals(source, to.answer.name, edge);
-        }
+        note_refusals(source, to.answer.name, edge);
     }
 
     void note_refusals(std::size_t source, const std::string& to,

@@ -184,15 +184,9 @@ std::optional<std::string> frozen_note(const Objects& objects, const migration::
     if (!vm.pod || vm.cpu_model != "host-model") {
         return std::nullopt;
     }
-    std::vector<migration::Labels> labels;
-    labels.reserve(objects.nodes.size());
-    std::vector<migration::LabelledNode> nodes;
-    for (const auto& node : objects.nodes) {
-        labels.push_back(plain_labels(node.labels));
-        nodes.push_back({.name = node.meta.name, .labels = labels.back()});
-    }
+    const auto labelled = labelled_nodes(objects.nodes);
     auto found = migration::judge_frozen_selectors(
-        {.selectors = *vm.pod, .node = vm.node, .live_features = std::nullopt}, nodes);
+        {.selectors = *vm.pod, .node = vm.node, .live_features = std::nullopt}, labelled.nodes);
     const bool fine = found.state == migration::FrozenState::not_frozen ||
                       found.state == migration::FrozenState::fits;
     return fine ? std::nullopt : std::optional{std::move(found.text)};
