@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <array>
 #include <exception>
 #include <random>
 #include <string>
@@ -30,7 +29,7 @@ namespace {
 constexpr const char* launcher_selector = "kubevirt.io=virt-launcher";
 
 struct KnownKind {
-    std::array<std::string_view, 3> names;
+    std::vector<std::string_view> names;
     const kube::Resource& (*resource)();
     const char* labels = "";
 };
@@ -44,7 +43,7 @@ const std::vector<KnownKind>& known_kinds() {
         {{"vmis", "vmi", "virtualmachineinstances"}, resources::virtual_machine_instances},
         {{"vmims", "vmim", "virtualmachineinstancemigrations"}, resources::migrations},
         {{"kubevirts", "kubevirt", "kv"}, resources::kubevirts},
-        {{"leases", "lease", "leases"}, resources::leases},
+        {{"leases", "lease"}, resources::leases},
         {{"events", "event", "ev"}, resources::events},
         {{"crds", "crd", "customresourcedefinitions"}, resources::custom_resource_definitions}};
     return kinds;

@@ -2,6 +2,8 @@
 #include "cli/dump_fleet.h"
 
 #include <algorithm>
+#include <map>
+#include <string_view>
 #include <utility>
 
 #include "cli/offline.h"
@@ -14,15 +16,14 @@
 namespace scout::cli {
 namespace {
 
-constexpr std::string_view kubevirt = "kubevirt.io/";
-
 Error not_in_a_dump(std::string_view what, std::string_view why) {
     return {Errc::invalid, std::string{what} + ": a dump cannot answer this: " + std::string{why} +
                                "; ask an aggregator (without --from)"};
 }
 
-migration::Profile profile_of(const kube::Node& node, WallTime now, const DumpOptions& options) {
-    return migration::label_profile(cluster::node_state(node, now).stock, options.map);
+/// Placed on a node and not at its end.
+bool is_there(const kube::Vmi& vmi) {
+    return !vmi.node.empty() && vmi.phase != "Succeeded" && vmi.phase != "Failed";
 }
 
 GuestLine guest_line(const kube::Vmi& vmi) {
@@ -54,7 +55,7 @@ std::vector<DocumentState> documents_of(const std::vector<cluster::LeftOut>& lef
 migration::Labels shown_labels(const migration::Labels& labels) {
     migration::Labels out;
     for (const auto& [key, value] : labels) {
-        if (key.find(kubevirt) != std::string::npos || key == migration::label::arch) {
+        if (migration::is_of_kubevirt(key) || key == migration::label::arch) {
             out.emplace_hint(out.end(), key, value);
         }
     }
@@ -66,8 +67,10 @@ migration::Labels shown_labels(const migration::Labels& labels) {
 DumpFleet::DumpFleet(cluster::Dump dump, DumpOptions options)
     : dump_(std::move(dump)), options_(std::move(options)) {}
 
-cluster::Levels DumpFleet::levels() const {
-    return cluster::judge_levels(dump_.objects, dump_.moment, options_.levels());
+std::vector<cluster::NodeLevel> DumpFleet::levels() const {
+    auto options = options_.levels();
+    options.most_refusals = 0;
+    return cluster::judge_levels(dump_.objects, dump_.moment, options).nodes;
 }
 
 NodeLine DumpFleet::line_of(const kube::Node& node, const cluster::NodeLevel& level) const {
@@ -80,7 +83,6 @@ NodeLine DumpFleet::line_of(const kube::Node& node, const cluster::NodeLevel& le
     line.vendor = migration::join(stock.vendors);
     line.host_model = migration::join(stock.host_models);
     line.source = "labels";
-    line.guests = static_cast<std::uint32_t>(guests_on(node.meta.name).size());
     line.comparable = answer.not_comparable.empty();
     line.reason = answer.not_comparable;
     line.level = level.level;
@@ -93,8 +95,7 @@ NodeLine DumpFleet::line_of(const kube::Node& node, const cluster::NodeLevel& le
 std::vector<GuestLine> DumpFleet::guests_on(const std::string& node) const {
     std::vector<GuestLine> guests;
     for (const auto& vmi : dump_.objects.vmis) {
-        const bool there = !vmi.node.empty() && (node.empty() || vmi.node == node);
-        if (there && vmi.phase != "Succeeded" && vmi.phase != "Failed") {
+        if (is_there(vmi) && (node.empty() || vmi.node == node)) {
             guests.push_back(guest_line(vmi));
         }
     }
@@ -103,9 +104,15 @@ std::vector<GuestLine> DumpFleet::guests_on(const std::string& node) const {
 
 Result<NodesAnswer> DumpFleet::nodes() {
     const auto judged = levels();
+    std::map<std::string_view, std::uint32_t> guests;
+    for (const auto& vmi : dump_.objects.vmis) {
+        guests[vmi.node.view()] += is_there(vmi) ? 1U : 0U;
+    }
     NodesAnswer answer{.nodes = {}, .map = map_name(options_.map)};
-    for (std::size_t i = 0; i < judged.nodes.size(); ++i) {
-        answer.nodes.push_back(line_of(dump_.objects.nodes[i], judged.nodes[i]));
+    for (std::size_t i = 0; i < judged.size(); ++i) {
+        auto& line = answer.nodes.emplace_back(line_of(dump_.objects.nodes[i], judged[i]));
+        const auto found = guests.find(line.name);
+        line.guests = found == guests.end() ? 0U : found->second;
     }
     return answer;
 }
@@ -116,16 +123,16 @@ Result<NodeDetail> DumpFleet::node(const std::string& name) {
         return fail(node.error());
     }
     const auto state = cluster::node_state(**node, dump_.moment);
-    const auto judged = levels();
     const auto place = static_cast<std::size_t>(*node - dump_.objects.nodes.data());
     NodeDetail detail;
-    detail.line = line_of(**node, judged.nodes[place]);
+    detail.line = line_of(**node, levels()[place]);
     detail.profile =
         make_profile(migration::label_profile(state.stock, options_.map), options_.map);
     detail.facts = migration::label_facts(state.stock);
     detail.labels = shown_labels(state.labels);
     detail.yardstick = "node labels";
     detail.guests = guests_on(name);
+    detail.line.guests = static_cast<std::uint32_t>(detail.guests.size());
     return detail;
 }
 
@@ -179,10 +186,11 @@ Result<migration::Placement> DumpFleet::placement_of(const FleetSubject& subject
 }
 
 Result<AnyMatrix> DumpFleet::matrix() {
-    return LevelsAnswer{.levels = levels(),
-                        .layer = options_.layer,
-                        .map = map_name(options_.map),
-                        .left_out = documents_of(dump_.left_out)};
+    return LevelsAnswer{
+        .levels = cluster::judge_levels(dump_.objects, dump_.moment, options_.levels()),
+        .layer = options_.layer,
+        .map = map_name(options_.map),
+        .left_out = documents_of(dump_.left_out)};
 }
 
 LabelCheckAnswer DumpFleet::check_labels() const {
@@ -230,7 +238,8 @@ Result<migration::Baseline> DumpFleet::baseline(const std::vector<std::string>& 
     profiles.reserve(nodes->size());
     std::vector<migration::NamedProfile> hosts;
     for (const auto* node : *nodes) {
-        profiles.push_back(profile_of(*node, dump_.moment, options_));
+        const auto state = cluster::node_state(*node, dump_.moment);
+        profiles.push_back(migration::label_profile(state.stock, options_.map));
         hosts.push_back({.name = node->meta.name, .profile = profiles.back()});
     }
     auto baseline = migration::find_baseline(hosts, options_.map);

@@ -50,7 +50,9 @@ public:
 private:
     using Nodes = std::vector<const kube::Node*>;
 
-    [[nodiscard]] cluster::Levels levels() const;
+    /// Of each node, in the order of the objects.
+    [[nodiscard]] std::vector<cluster::NodeLevel> levels() const;
+    /// All but the number of guests.
     [[nodiscard]] NodeLine line_of(const kube::Node& node, const cluster::NodeLevel& level) const;
     [[nodiscard]] std::vector<GuestLine> guests_on(const std::string& node) const;
 
