@@ -55,15 +55,12 @@ struct OptionalKeys {
     return read_json(value, keys);
 }
 
-[[nodiscard]] static Status read_json(JsonValue value, PreferredLevel& target) {
-    return read_members(value, Field{"level", target.level}, Field{"weight", target.weight});
-}
-
 [[nodiscard]] static Status read_json(JsonValue value, Migrations& target) {
     auto& settings = target.kubevirt.migrations;
     Quantity bandwidth{settings.bandwidth};
-    return read_members(
-        value, Field{"parallelOutboundMigrationsPerNode", settings.outbound_per_node},
+    return read_with_demands(
+        value, target.kubevirt.levels,
+        Field{"parallelOutboundMigrationsPerNode", settings.outbound_per_node},
         Field{"parallelMigrationsPerCluster", settings.per_cluster},
         Field{"completionTimeoutPerGiB", settings.completion_seconds_per_gib},
         Field{"progressTimeout", settings.progress_seconds},
@@ -72,10 +69,7 @@ struct OptionalKeys {
         Field{"allowAutoConverge", settings.allow_auto_converge},
         Field{"allowPostCopy", settings.allow_post_copy},
         Field{"allowWorkloadDisruption", settings.allow_workload_disruption},
-        Field{"disableTLS", settings.disable_tls},
-        Field{"requireHostModelMigratabilityLevel", target.kubevirt.required_level},
-        Field{"preferedHostModelMigratabilityLevel", target.kubevirt.prefered_level},
-        Field{"preferredHostModelMigratabilityLevel", target.kubevirt.preferred_level});
+        Field{"disableTLS", settings.disable_tls});
 }
 
 Result<KubeVirt> decode_kubevirt(JsonObject& object) {

@@ -6,19 +6,12 @@
 #include <vector>
 
 #include "base/result.h"
+#include "kube/objects/level_demands.h"
 #include "kube/objects/meta.h"
 
 namespace scout::kube {
 
 class JsonObject;
-
-/// A preference for hosts of at least that level. Ranges are the reader's to check.
-struct PreferredLevel {
-    std::optional<std::int64_t> level;
-    std::optional<std::int64_t> weight;
-
-    bool operator==(const PreferredLevel&) const = default;
-};
 
 /// spec.configuration.migrations; what is absent is KubeVirt's default (dossier §7).
 struct MigrationSettings {
@@ -62,11 +55,8 @@ struct KubeVirt {
     Labels node_selectors;
     MigrationSettings migrations;
 
-    /// The proposal's fields of spec.configuration.migrations, where the served schema has them;
-    /// both spellings of the second.
-    std::optional<std::int64_t> required_level;
-    std::optional<PreferredLevel> prefered_level;
-    std::optional<PreferredLevel> preferred_level;
+    /// Of spec.configuration.migrations, where the served schema has these fields.
+    LevelDemands levels;
 
     SharedText phase;  ///< of the object that is in force it is set
     SharedText observed_version;

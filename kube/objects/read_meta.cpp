@@ -32,4 +32,8 @@ Status read_json(JsonValue value, Keys& target) {
     });
 }
 
+Status read_json(JsonValue value, PreferredLevel& target) {
+    return read_members(value, Field{"level", target.level}, Field{"weight", target.weight});
+}
+
 }  // namespace scout::kube

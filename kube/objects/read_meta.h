@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kube/json.h"
+#include "kube/objects/level_demands.h"
 #include "kube/objects/meta.h"
 
 // Shared by the decoders' sources.
@@ -21,6 +22,17 @@ struct Keys {
     std::vector<SharedText>& target;
 };
 [[nodiscard]] Status read_json(JsonValue value, Keys& target);
+
+[[nodiscard]] Status read_json(JsonValue value, PreferredLevel& target);
+
+/// An object that has the demands on levels among its members, and more of it.
+template <class... More>
+[[nodiscard]] Status read_with_demands(JsonValue value, LevelDemands& demands,
+                                       const More&... more) {
+    return read_members(value, Field{"requireHostModelMigratabilityLevel", demands.required},
+                        Field{"preferedHostModelMigratabilityLevel", demands.prefered},
+                        Field{"preferredHostModelMigratabilityLevel", demands.preferred}, more...);
+}
 
 /// The member "metadata" with what names the object, and more of it.
 template <class... More>

@@ -100,8 +100,8 @@ TEST_F(BedSchemaTest, TellsStockKubevirtFromOneWithTheProposedFields) {
     ASSERT_TRUE(run_until([&] { return informer.synced(); }));
     const auto read = informer.find("default", "kubevirt");
     ASSERT_NE(read, nullptr);
-    EXPECT_EQ(read->required_level, 7);
-    EXPECT_EQ(read->prefered_level, (PreferredLevel{.level = 9, .weight = 3}));
+    EXPECT_EQ(read->levels.required, 7);
+    EXPECT_EQ(read->levels.prefered, (PreferredLevel{.level = 9, .weight = 3}));
 }
 
 TEST_F(BedSchemaTest, CapturedNodesComeBackAsTheyWere) {

@@ -199,11 +199,11 @@ TEST(KubeVirtDecoderTest, ReadsTheConfiguration) {
     EXPECT_EQ(kubevirt->migrations.per_cluster, 7);
     EXPECT_EQ(kubevirt->migrations.allow_post_copy, true);
     EXPECT_FALSE(kubevirt->migrations.allow_auto_converge);
-    EXPECT_EQ(kubevirt->required_level, 50);
-    ASSERT_TRUE(kubevirt->prefered_level);
-    EXPECT_EQ(kubevirt->prefered_level->weight, 10);
-    ASSERT_TRUE(kubevirt->preferred_level);
-    EXPECT_FALSE(kubevirt->preferred_level->weight);
+    EXPECT_EQ(kubevirt->levels.required, 50);
+    ASSERT_TRUE(kubevirt->levels.prefered);
+    EXPECT_EQ(kubevirt->levels.prefered->weight, 10);
+    ASSERT_TRUE(kubevirt->levels.preferred);
+    EXPECT_FALSE(kubevirt->levels.preferred->weight);
     EXPECT_EQ(kubevirt->observed_version, "v1.9.0");
 }
 
