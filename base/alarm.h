@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "base/task.h"
+
+namespace scout {
+
+/// The sleep of a coroutine that others may end early. Loop thread; one sleeper at a time.
+class Alarm {
+public:
+    explicit Alarm(const asio::any_io_executor& loop) : timer_(loop) {}
+
+    /// Ends the sleep, or the next one if nobody sleeps.
+    void ring();
+    /// False if the coroutine was cancelled.
+    [[nodiscard]] Task<bool> sleep(std::chrono::milliseconds longest);
+
+private:
+    asio::steady_timer timer_;
+    bool rung_ = false;
+};
+
+}  // namespace scout
