@@ -18,8 +18,9 @@ namespace scout::cluster {
 struct CountingRules {
     /// Labels that the KubeVirt object asks of every node that takes VMs.
     migration::Labels selectors;
-    std::chrono::minutes cordoned_for{10};  ///< so that a rolling drain does not relabel the fleet
-    std::chrono::minutes not_ready_for{5};
+    /// So that a rolling drain does not relabel the fleet.
+    std::chrono::milliseconds cordoned_for = std::chrono::minutes{10};
+    std::chrono::milliseconds not_ready_for = std::chrono::minutes{5};
 };
 
 /// What a Node object says about taking VMs. Pure.

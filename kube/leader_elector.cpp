@@ -106,6 +106,10 @@ std::chrono::milliseconds LeaderElector::limit() const {
     return std::max(shortest, left);
 }
 
+std::chrono::milliseconds LeaderElector::may_write_for() const {
+    return std::chrono::floor<std::chrono::milliseconds>(may_write_until() - clock_.steady());
+}
+
 void LeaderElector::tell() {
     const bool now = leads();
     if (std::exchange(told_, now) == now) {
@@ -113,8 +117,8 @@ void LeaderElector::tell() {
     }
     spdlog::info("{} identity={}", now ? "leading" : "leadership lost",
                  log_value(settings_.identity));
-    if (handler_) {
-        handler_(now);
+    for (const auto& handler : handlers_) {
+        handler(now);
     }
 }
 

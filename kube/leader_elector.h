@@ -7,6 +7,7 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/result.h"
@@ -43,8 +44,10 @@ class LeaderElector {
 public:
     LeaderElector(LeasePort& port, const Clock& clock, LeaseSettings settings, std::uint64_t seed);
 
-    /// Called with true when it begins to lead and with false when it has lost that.
-    void on_change(std::function<void(bool leads)> handler) { handler_ = std::move(handler); }
+    /// Called with true when it begins to lead and with false when it has lost that. Before run().
+    void on_change(std::function<void(bool leads)> handler) {
+        handlers_.push_back(std::move(handler));
+    }
 
     /// Goes on until it is cancelled. Leadership ends by itself then, sooner with release().
     [[nodiscard]] Task<> run();
@@ -56,6 +59,8 @@ public:
     [[nodiscard]] SteadyTime may_write_until() const noexcept {
         return election_.may_write_until();
     }
+    /// How long a write that begins now may take; not above 0: it does not lead.
+    [[nodiscard]] std::chrono::milliseconds may_write_for() const;
     [[nodiscard]] const std::string& holder() const noexcept { return election_.holder(); }
     /// Why the lease could not be read or written; empty: it could.
     [[nodiscard]] const std::string& trouble() const noexcept { return trouble_; }
@@ -75,7 +80,7 @@ private:
     LeaseSettings settings_;
     LeaseElection election_;
     std::mt19937_64 random_;
-    std::function<void(bool)> handler_;
+    std::vector<std::function<void(bool)>> handlers_;
     bool told_ = false;
     std::string trouble_;
 };

@@ -65,6 +65,15 @@ const Resource& kubevirts() {
     return resource;
 }
 
+const Resource& scout_configs() {
+    static const Resource resource{.group = "virt-scout.io",
+                                   .version = "v1alpha1",
+                                   .plural = "scoutconfigs",
+                                   .kind = "ScoutConfig",
+                                   .namespaced = false};
+    return resource;
+}
+
 const Resource& leases() {
     static const Resource resource{
         .group = "coordination.k8s.io", .version = "v1", .plural = "leases", .kind = "Lease"};

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/clock.h"
 #include "kube/labels.h"
@@ -29,6 +31,10 @@ struct Condition {
 
     bool operator==(const Condition&) const = default;
 };
+
+/// The condition of that type, or null.
+[[nodiscard]] const Condition* find_condition(const std::vector<Condition>& conditions,
+                                              std::string_view type) noexcept;
 
 /// The annotations that are ours, by their prefix "virt-scout.io/".
 inline constexpr std::string_view our_annotations = "virt-scout.io/";

@@ -3,6 +3,14 @@
 
 namespace scout::kube {
 
+const Condition* find_condition(const std::vector<Condition>& conditions,
+                                std::string_view type) noexcept {
+    const auto found =
+        std::find_if(conditions.begin(), conditions.end(),
+                     [type](const Condition& condition) { return condition.type == type; });
+    return found == conditions.end() ? nullptr : &*found;
+}
+
 Status read_json(JsonValue value, Condition& target) {
     return read_members(value, Field{"type", target.type}, Field{"status", target.status},
                         Field{"reason", target.reason}, Field{"message", target.message},

@@ -111,12 +111,4 @@ Result<Vmi> decode_vmi(JsonObject& object) {
     return decoded(std::move(vmi), std::move(status));
 }
 
-const Condition* find_condition(const std::vector<Condition>& conditions,
-                                std::string_view type) noexcept {
-    const auto found =
-        std::find_if(conditions.begin(), conditions.end(),
-                     [type](const Condition& condition) { return condition.type == type; });
-    return found == conditions.end() ? nullptr : &*found;
-}
-
 }  // namespace scout::kube

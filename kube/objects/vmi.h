@@ -75,10 +75,6 @@ struct Vmi {
     bool operator==(const Vmi&) const = default;
 };
 
-/// The condition of that type, or null.
-[[nodiscard]] const Condition* find_condition(const std::vector<Condition>& conditions,
-                                              std::string_view type) noexcept;
-
 /// Errors: invalid, with the path of what is wrong.
 [[nodiscard]] Result<Vmi> decode_vmi(JsonObject& object);
 

@@ -16,6 +16,7 @@
 #include "kube/objects/launcher_pod.h"
 #include "kube/objects/migration.h"
 #include "kube/objects/node.h"
+#include "kube/objects/scout_config.h"
 #include "kube/objects/vmi.h"
 #include "tests/support/test_data.h"
 
@@ -205,6 +206,29 @@ TEST(KubeVirtDecoderTest, ReadsTheConfiguration) {
     ASSERT_TRUE(kubevirt->levels.preferred);
     EXPECT_FALSE(kubevirt->levels.preferred->weight);
     EXPECT_EQ(kubevirt->observed_version, "v1.9.0");
+}
+
+TEST(ScoutConfigDecoderTest, ReadsWhatIsAskedAndWhatWasTold) {
+    const auto config = decode(&kube::decode_scout_config, R"({
+      "metadata":{"name":"default","uid":"u","resourceVersion":"3","generation":7},
+      "spec":{"levels":{"layer":"truth","machineType":"pc","cordonedFor":"5m"},
+        "placement":{"requireHostModelMigratabilityLevel":50,
+          "preferredHostModelMigratabilityLevel":{"level":70,"weight":2}}},
+      "status":{"observedGeneration":6,"conditions":[{"type":"InForce","status":"True",
+        "message":"all of it","lastTransitionTime":"2026-11-27T10:00:00Z"}]}})");
+
+    ASSERT_TRUE(config) << config.error().message;
+    EXPECT_EQ(config->generation, 7);
+    EXPECT_EQ(config->layer, "truth");
+    EXPECT_EQ(config->machine_type, "pc");
+    EXPECT_EQ(config->cordoned_for, "5m");
+    EXPECT_EQ(config->not_ready_for, "");
+    EXPECT_EQ(config->placement.required, 50);
+    EXPECT_FALSE(config->placement.prefered);
+    EXPECT_EQ(config->placement.preferred, (kube::PreferredLevel{.level = 70, .weight = 2}));
+    EXPECT_EQ(config->observed_generation, 6);
+    ASSERT_EQ(config->conditions.size(), 1U);
+    EXPECT_EQ(config->conditions[0].message, "all of it");
 }
 
 TEST(KubeVirtDecoderTest, TakesAQuantityThatIsANumberAndTellsAbsentFromEmpty) {

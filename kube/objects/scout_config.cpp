@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/objects/scout_config.h"
+
+#include "kube/objects/read_meta.h"
+
+namespace scout::kube {
+namespace {
+
+struct Placement {
+    LevelDemands& target;
+};
+
+}  // namespace
+
+[[nodiscard]] static Status read_json(JsonValue value, Placement& target) {
+    return read_with_demands(value, target.target);
+}
+
+Result<ScoutConfig> decode_scout_config(JsonObject& object) {
+    ScoutConfig config;
+    Placement placement{config.placement};
+    const Nested levels{
+        "levels", Field{"layer", config.layer}, Field{"machineType", config.machine_type},
+        Field{"cordonedFor", config.cordoned_for}, Field{"notReadyFor", config.not_ready_for}};
+    auto status =
+        object.read(metadata(config.meta, Field{"generation", config.generation}),
+                    Nested{"spec", levels, Field{"placement", placement}},
+                    Nested{"status", Field{"observedGeneration", config.observed_generation},
+                           Field{"conditions", config.conditions}});
+    return decoded(std::move(config), std::move(status));
+}
+
+}  // namespace scout::kube
