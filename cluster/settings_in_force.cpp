@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/settings_in_force.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "base/duration.h"
+#include "base/logging.h"
+#include "kube/resource.h"
+
+namespace scout::cluster {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::string_view in_force = "InForce";
+constexpr auto longest_grace = std::chrono::hours{24};
+
+void take_layer(const kube::SharedText& said, SettingsInForce& settings) {
+    if (said.empty()) {
+        return;
+    }
+    if (const auto layer = migration::layer_named(said.view())) {
+        settings.levels.layer = *layer;
+    } else {
+        settings.faults.push_back("spec.levels.layer: expected stock or truth, found " +
+                                  log_value(said.view()));
+    }
+}
+
+void take_grace(std::string_view field, const kube::SharedText& said,
+                std::chrono::milliseconds& target, SettingsInForce& settings) {
+    if (said.empty()) {
+        return;
+    }
+    const auto time = parse_duration(said.view());
+    if (time && *time <= longest_grace) {
+        target = *time;
+    } else {
+        settings.faults.push_back("spec.levels." + std::string{field} +
+                                  ": expected a time such as 10m, 24h at most, found " +
+                                  log_value(said.view()));
+    }
+}
+
+std::string message_of(const SettingsInForce& settings) {
+    if (settings.faults.empty()) {
+        return summary(settings);
+    }
+    std::string text;
+    for (const auto& fault : settings.faults) {
+        text += (text.empty() ? "not obeyed: " : "; ") + fault;
+    }
+    return text;
+}
+
+bool tells(const kube::ScoutConfig& config, std::string_view status, std::string_view message) {
+    const auto* condition = kube::find_condition(config.conditions, in_force);
+    return condition != nullptr && config.observed_generation == config.generation &&
+           condition->status == status && condition->message == message;
+}
+
+/// The time of the last change of the condition's status, as the API's conventions want it.
+WallTime since(const kube::ScoutConfig& config, std::string_view status, WallTime now) {
+    const auto* condition = kube::find_condition(config.conditions, in_force);
+    return condition != nullptr && condition->status == status ? condition->since : now;
+}
+
+json::object values(const SettingsInForce& settings) {
+    const auto& levels = settings.levels;
+    json::object values{{"layer", to_string(levels.layer)},
+                        {"cordonedFor", format_duration(levels.cordoned_for)},
+                        {"notReadyFor", format_duration(levels.not_ready_for)}};
+    if (!levels.machine_type.empty()) {
+        values["machineType"] = levels.machine_type;
+    }
+    return values;
+}
+
+}  // namespace
+
+LevelSettings level_settings(const LevelOptions& options) {
+    return {.layer = options.layer,
+            .machine_type = options.machine_type,
+            .cordoned_for = options.counting.cordoned_for,
+            .not_ready_for = options.counting.not_ready_for};
+}
+
+LevelOptions with_settings(LevelOptions options, const LevelSettings& settings) {
+    options.layer = settings.layer;
+    options.machine_type = settings.machine_type;
+    options.counting.cordoned_for = settings.cordoned_for;
+    options.counting.not_ready_for = settings.not_ready_for;
+    return options;
+}
+
+SettingsInForce settings_in_force(const LevelSettings& given, const kube::ScoutConfig* config) {
+    SettingsInForce settings{.levels = given, .faults = {}};
+    if (config == nullptr) {
+        return settings;
+    }
+    take_layer(config->layer, settings);
+    if (!config->machine_type.empty()) {
+        settings.levels.machine_type = config->machine_type.str();
+    }
+    take_grace("cordonedFor", config->cordoned_for, settings.levels.cordoned_for, settings);
+    take_grace("notReadyFor", config->not_ready_for, settings.levels.not_ready_for, settings);
+    return settings;
+}
+
+std::string summary(const SettingsInForce& settings) {
+    const auto& levels = settings.levels;
+    return "labels show the layer " + std::string{to_string(levels.layer)} + " for " +
+           (levels.machine_type.empty() ? "the default machine types" : levels.machine_type) +
+           "; a node counts until it has been cordoned for " +
+           format_duration(levels.cordoned_for) + " or not Ready for " +
+           format_duration(levels.not_ready_for);
+}
+
+std::string status_body(const kube::ScoutConfig& config, const SettingsInForce& settings,
+                        WallTime now) {
+    const auto* const status = settings.faults.empty() ? "True" : "False";
+    const auto message = message_of(settings);
+    if (tells(config, status, message)) {
+        return {};
+    }
+    const auto& resource = kube::resources::scout_configs();
+    const json::object condition{{"type", in_force},
+                                 {"status", status},
+                                 {"reason", settings.faults.empty() ? "Obeyed" : "NotAllObeyed"},
+                                 {"message", message},
+                                 {"lastTransitionTime", rfc3339(since(config, status, now))}};
+    return json::serialize(
+        json::object{{"apiVersion", resource.group + "/" + resource.version},
+                     {"kind", resource.kind},
+                     {"metadata", {{"name", config.meta.name}, {"uid", config.meta.uid}}},
+                     {"status",
+                      {{"observedGeneration", config.generation},
+                       {"conditions", json::array{condition}},
+                       {"inForce", values(settings)}}}});
+}
+
+}  // namespace scout::cluster

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "cluster/levels.h"
+#include "kube/objects/scout_config.h"
+#include "migration/verdict.h"
+
+/// What a process in a cluster works by: the ScoutConfig where it says something, else what the
+/// process was given (design §4). Pure.
+namespace scout::cluster {
+
+/// Of the level labels; the members are those of LevelOptions and CountingRules.
+struct LevelSettings {
+    migration::Layer layer = migration::Layer::stock;
+    std::string machine_type;
+    std::chrono::milliseconds cordoned_for{};
+    std::chrono::milliseconds not_ready_for{};
+
+    bool operator==(const LevelSettings&) const = default;
+};
+
+[[nodiscard]] LevelSettings level_settings(const LevelOptions& options);
+[[nodiscard]] LevelOptions with_settings(LevelOptions options, const LevelSettings& settings);
+
+struct SettingsInForce {
+    LevelSettings levels;
+    /// What the ScoutConfig says and is not obeyed, with the reason; what was given is in its
+    /// place. A served schema of ours lets none of them through.
+    std::vector<std::string> faults;
+
+    bool operator==(const SettingsInForce&) const = default;
+};
+
+/// `config` may be null: there is none.
+[[nodiscard]] SettingsInForce settings_in_force(const LevelSettings& given,
+                                                const kube::ScoutConfig* config);
+
+/// What is in force in one line, for people.
+[[nodiscard]] std::string summary(const SettingsInForce& settings);
+
+/// The server-side apply of a status that tells what is in force; empty if the object tells that
+/// already. It is of this object alone: of another uid the API server answers 409.
+[[nodiscard]] std::string status_body(const kube::ScoutConfig& config,
+                                      const SettingsInForce& settings, WallTime now);
+
+}  // namespace scout::cluster

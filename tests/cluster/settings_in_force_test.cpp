@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/settings_in_force.h"
+
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace scout::cluster {
+namespace {
+
+using kube::ScoutConfig;
+using kube::SharedText;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using namespace std::chrono_literals;
+
+const WallTime now{std::chrono::hours{500'000}};
+
+const LevelSettings given{.layer = migration::Layer::stock,
+                          .machine_type = "q35",
+                          .cordoned_for = 10min,
+                          .not_ready_for = 5min};
+
+ScoutConfig config() {
+    ScoutConfig config;
+    config.meta.name = "default";
+    config.meta.uid = "u-1";
+    config.generation = 4;
+    return config;
+}
+
+/// As the API server has it after a write.
+ScoutConfig with_status(ScoutConfig config, const std::string& body) {
+    const auto status = boost::json::parse(body).at("status");
+    const auto& condition = status.at("conditions").at(0);
+    const auto text = [&condition](const char* key) {
+        return SharedText{std::string{condition.at(key).as_string()}};
+    };
+    config.observed_generation = status.at("observedGeneration").as_int64();
+    config.conditions = {{.type = text("type"),
+                          .status = text("status"),
+                          .reason = text("reason"),
+                          .message = text("message"),
+                          .since = now}};
+    return config;
+}
+
+TEST(SettingsInForceTest, WhatNobodySetsIsAsItWasGiven) {
+    const auto empty = config();
+
+    EXPECT_EQ(settings_in_force(given, nullptr).levels, given);
+    EXPECT_EQ(settings_in_force(given, &empty).levels, given);
+    EXPECT_THAT(settings_in_force(given, &empty).faults, IsEmpty());
+}
+
+TEST(SettingsInForceTest, TheObjectComesFirst) {
+    auto object = config();
+    object.layer = SharedText{"truth"};
+    object.machine_type = SharedText{"pc"};
+    object.cordoned_for = SharedText{"90s"};
+    object.not_ready_for = SharedText{"24h"};
+
+    const auto settings = settings_in_force(given, &object);
+
+    EXPECT_EQ(settings.levels, (LevelSettings{.layer = migration::Layer::truth,
+                                              .machine_type = "pc",
+                                              .cordoned_for = 90s,
+                                              .not_ready_for = 24h}));
+    EXPECT_THAT(settings.faults, IsEmpty());
+    EXPECT_EQ(level_settings(with_settings({}, settings.levels)), settings.levels);
+}
+
+TEST(SettingsInForceTest, WhatASchemaOfAnotherVersionLetThroughIsNotObeyedAndIsSaid) {
+    auto object = config();
+    object.layer = SharedText{"all"};
+    object.cordoned_for = SharedText{"10"};
+    object.not_ready_for = SharedText{"25h"};
+
+    const auto settings = settings_in_force(given, &object);
+
+    EXPECT_EQ(settings.levels, given);
+    EXPECT_THAT(settings.faults,
+                ElementsAre(AllOf(HasSubstr("spec.levels.layer"), HasSubstr("all")),
+                            AllOf(HasSubstr("cordonedFor"), HasSubstr("10")),
+                            AllOf(HasSubstr("notReadyFor"), HasSubstr("25h"))));
+}
+
+TEST(ScoutConfigStatusTest, IsOfThisObjectAndTellsWhatIsInForce) {
+    const auto object = config();
+
+    const auto body =
+        boost::json::parse(status_body(object, settings_in_force(given, &object), now));
+
+    EXPECT_EQ(body.at("metadata").at("uid"), "u-1");
+    EXPECT_EQ(body.at("status").at("observedGeneration"), 4);
+    EXPECT_EQ(body.at("status").at("inForce").at("layer"), "stock");
+    EXPECT_EQ(body.at("status").at("inForce").at("cordonedFor"), "10m");
+    EXPECT_EQ(body.at("status").at("conditions").at(0).at("status"), "True");
+}
+
+TEST(ScoutConfigStatusTest, IsWrittenOnceForEachState) {
+    auto object = config();
+    const auto settings = settings_in_force(given, &object);
+    object = with_status(object, status_body(object, settings, now));
+
+    EXPECT_EQ(status_body(object, settings, now + 1h), "");
+
+    object.generation = 5;
+    EXPECT_NE(status_body(object, settings, now), "") << "another generation was not seen yet";
+}
+
+TEST(ScoutConfigStatusTest, KeepsTheTimeOfTheLastChangeOfItsCondition) {
+    auto object = config();
+    object = with_status(object, status_body(object, settings_in_force(given, &object), now));
+    const auto time_of = [&object](WallTime when) {
+        const auto settings = settings_in_force(given, &object);
+        const auto body = boost::json::parse(status_body(object, settings, when));
+        return std::string{
+            body.at("status").at("conditions").at(0).at("lastTransitionTime").as_string()};
+    };
+
+    object.machine_type = SharedText{"pc"};
+    EXPECT_EQ(time_of(now + 1h), rfc3339(now)) << "it was True before";
+
+    object.layer = SharedText{"all"};
+    EXPECT_EQ(time_of(now + 1h), rfc3339(now + 1h)) << "it became False";
+}
+
+}  // namespace
+}  // namespace scout::cluster
