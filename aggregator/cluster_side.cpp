@@ -9,6 +9,7 @@
 
 #include <unistd.h>
 
+#include "aggregator/config_status.h"
 #include "aggregator/level_labels.h"
 #include "kube/client.h"
 #include "kube/http_transport.h"
@@ -17,6 +18,7 @@
 #include "kube/lease_client.h"
 #include "kube/objects/kubevirt.h"
 #include "kube/objects/node.h"
+#include "kube/objects/scout_config.h"
 
 namespace scout::aggregator {
 namespace {
@@ -55,17 +57,25 @@ struct ClusterSide::Parts {
                 &kube::decode_node, reflecting()),
           kubevirts(transport, clock, {.resource = kube::resources::kubevirts(), .selection = {}},
                     &kube::decode_kubevirt, reflecting()),
+          configs(transport, clock, {.resource = kube::resources::scout_configs(), .selection = {}},
+                  &kube::decode_scout_config, reflecting()),
           lease(client, {.space = settings.space, .name = lease_name}),
           elector(lease, clock, {.identity = settings.identity}, random_seed()),
-          labels(loop, {.nodes = nodes, .kubevirts = kubevirts, .elector = elector}, client, clock,
+          status(loop, {.configs = configs, .elector = elector}, client, clock,
+                 cluster::level_settings(settings.levels)),
+          labels(loop,
+                 {.nodes = nodes, .kubevirts = kubevirts, .configs = configs, .elector = elector},
+                 client, clock,
                  {.levels = std::move(settings.levels), .plan = {}, .seed = random_seed()}) {}
 
     kube::HttpTransport transport;
     kube::Client client;
     kube::Informer<kube::Node> nodes;
     kube::Informer<kube::KubeVirt> kubevirts;
+    kube::Informer<kube::ScoutConfig> configs;
     kube::ClientLease lease;
     kube::LeaderElector elector;
+    ConfigStatus status;
     LevelLabels labels;
 };
 
@@ -77,7 +87,9 @@ ClusterSide::~ClusterSide() = default;
 void ClusterSide::start() {
     scope_.spawn("nodes", [this] { return parts_->nodes.run(); });
     scope_.spawn("kubevirts", [this] { return parts_->kubevirts.run(); });
+    scope_.spawn("scoutconfigs", [this] { return parts_->configs.run(); });
     scope_.spawn("leadership", [this] { return parts_->elector.run(); });
+    scope_.spawn("scoutconfig status", [this] { return parts_->status.run(); });
     scope_.spawn("level labels", [this] { return parts_->labels.run(); });
 }
 
@@ -92,7 +104,8 @@ ClusterFacts ClusterSide::facts() const {
     facts.leads = parts_->elector.leads();
     facts.synced = parts_->labels.synced();
     for (const auto& trouble :
-         {parts_->nodes.reflector().trouble(), parts_->kubevirts.reflector().trouble()}) {
+         {parts_->nodes.reflector().trouble(), parts_->kubevirts.reflector().trouble(),
+          parts_->configs.reflector().trouble()}) {
         facts.trouble += (facts.trouble.empty() || trouble.empty() ? "" : "; ") + trouble;
     }
     if (parts_->elector.holder().empty()) {

@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include <boost/asio/cancellation_state.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <spdlog/spdlog.h>
 
+#include "aggregator/config_status.h"
 #include "base/logging.h"
 #include "kube/resource.h"
 
@@ -18,7 +18,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr const char* field_manager = "virt-scout";
 constexpr auto write_limit = 15s;
 constexpr auto least_between_warnings = 10s;
 /// Without anything to wait for: clocks may jump.
@@ -50,21 +49,24 @@ LevelLabels::LevelLabels(const asio::any_io_executor& loop, Sources sources, kub
       clock_(clock),
       config_(std::move(config)),
       writes_(loop),
-      sleep_(loop),
+      alarm_(loop),
+      settings_(cluster::level_settings(config_.levels)),
       keeper_(config_.levels, {}) {
     sources_.nodes.on_change([this](const auto& change) { take_node(change); });
-    sources_.nodes.on_synced([this] { wake(); });
+    sources_.nodes.on_synced([this] { alarm_.ring(); });
     sources_.kubevirts.on_change([this](const auto& change) {
         if (!judges_alike(change.before.get(), change.now.get())) {
             judge_anew();
         }
     });
-    sources_.kubevirts.on_synced([this] { wake(); });
+    sources_.kubevirts.on_synced([this] { alarm_.ring(); });
+    sources_.configs.on_change([this](const auto& /*change*/) { take_settings(); });
+    sources_.configs.on_synced([this] { alarm_.ring(); });
     sources_.elector.on_change([this](bool leads) { take_leadership(leads); });
 }
 
 bool LevelLabels::synced() const noexcept {
-    return sources_.nodes.synced() && sources_.kubevirts.synced();
+    return sources_.nodes.synced() && sources_.kubevirts.synced() && sources_.configs.synced();
 }
 
 Task<> LevelLabels::run() {
@@ -73,11 +75,9 @@ Task<> LevelLabels::run() {
             follow();
             start_writes();
         }
-        sleep_.expires_after(longest_sleep());
-        // wake() ends the wait as well: what tells is the state of this coroutine.
-        co_await sleep_.async_wait(as_result);
-        const auto state = co_await asio::this_coro::cancellation_state;
-        if (state.cancelled() != asio::cancellation_type::none) {
+        const auto longest = longest_sleep();
+        const bool goes_on = co_await alarm_.sleep(longest);
+        if (!goes_on) {
             break;
         }
     }
@@ -96,14 +96,24 @@ void LevelLabels::take_node(const kube::Informer<kube::Node>::Change& change) {
             plan_->forget(name);
         }
     }
-    wake();
+    alarm_.ring();
+}
+
+void LevelLabels::take_settings() {
+    const auto config = config_in_force(sources_.configs);
+    const auto now =
+        cluster::settings_in_force(cluster::level_settings(config_.levels), config.get());
+    if (std::exchange(settings_, now.levels) != now.levels) {
+        judge_anew();
+    }
 }
 
 void LevelLabels::judge_anew() {
-    keeper_.start_over(config_.levels, objects_of(sources_.kubevirts));
+    keeper_.start_over(cluster::with_settings(config_.levels, settings_),
+                       objects_of(sources_.kubevirts));
     const auto now = clock_.wall();
     sources_.nodes.each([this, now](const auto& node) { keeper_.put(*node, now); });
-    wake();
+    alarm_.ring();
 }
 
 void LevelLabels::take_leadership(bool leads) {
@@ -111,11 +121,7 @@ void LevelLabels::take_leadership(bool leads) {
     plan_.reset();
     spdlog::info("leadership leads={} holder={} labels_out_of_step={}", leads,
                  log_value(sources_.elector.holder()), differing_.size());
-    wake();
-}
-
-void LevelLabels::wake() {
-    sleep_.cancel();
+    alarm_.ring();
 }
 
 /// A plan is of one leadership, and begins when all is known.
@@ -170,7 +176,7 @@ Task<> LevelLabels::write(cluster::LabelPlan::Write write, std::uint64_t term) {
     }
     if (plan_ && term == term_) {
         plan_->done(node, sent.has_value(), clock_.steady());
-        wake();
+        alarm_.ring();
     }
 }
 
@@ -187,8 +193,7 @@ void LevelLabels::say_failure(const std::string& node, const Error& error) {
 
 /// No write may arrive when another one leads already.
 Task<Status> LevelLabels::send(cluster::LabelPlan::Write write) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-        sources_.elector.may_write_until() - clock_.steady());
+    const auto left = sources_.elector.may_write_for();
     if (left <= 0ms) {
         co_return fail(Errc::unavailable, "leadership is lost");
     }
@@ -196,7 +201,8 @@ Task<Status> LevelLabels::send(cluster::LabelPlan::Write write) {
     options.limit = std::min<std::chrono::milliseconds>(left, write_limit);
     kube::Target target{.resource = kube::resources::nodes(),
                         .object = {.space = {}, .name = write.node}};
-    kube::ApplyOptions apply{.manager = field_manager, .force = true};
+    kube::ApplyOptions apply;
+    apply.force = true;
     kube::ApiResult<std::string> answer;
     if (write.merge) {
         answer = co_await client_.merge_patch(std::move(target), std::move(write.body), options);

@@ -9,23 +9,25 @@
 #include <string>
 
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/steady_timer.hpp>
 
+#include "base/alarm.h"
 #include "base/clock.h"
 #include "base/task.h"
 #include "base/task_scope.h"
 #include "cluster/label_plan.h"
 #include "cluster/level_keeper.h"
+#include "cluster/settings_in_force.h"
 #include "kube/client.h"
 #include "kube/informer.h"
 #include "kube/leader_elector.h"
 #include "kube/objects/kubevirt.h"
 #include "kube/objects/node.h"
+#include "kube/objects/scout_config.h"
 
 namespace scout::aggregator {
 
 struct LevelLabelsConfig {
-    cluster::LevelOptions levels;
+    cluster::LevelOptions levels;  ///< where the ScoutConfig says nothing
     cluster::LabelPlanRules plan;
     std::uint64_t seed = 0;  ///< of the jitter; one that differs in each process
 };
@@ -35,9 +37,9 @@ struct LevelLabelsCounters {
     std::uint64_t failed = 0;
 };
 
-/// Keeps the level label of every node of a cluster as it should be: follows the nodes and the
-/// KubeVirt object and, while it leads, writes what differs. A standby follows as well, so that it
-/// can lead at once.
+/// Keeps the level label of every node of a cluster as it should be: follows the nodes, the
+/// KubeVirt object and the ScoutConfig and, while it leads, writes what differs. A standby follows
+/// as well, so that it can lead at once.
 ///
 /// Loop thread. Everything that the constructor takes by reference must outlive it; it sets the
 /// handlers of the informers and of the elector, which run elsewhere.
@@ -46,6 +48,7 @@ public:
     struct Sources {
         kube::Informer<kube::Node>& nodes;
         kube::Informer<kube::KubeVirt>& kubevirts;
+        kube::Informer<kube::ScoutConfig>& configs;
         kube::LeaderElector& elector;
     };
 
@@ -55,7 +58,7 @@ public:
     /// Goes on until it is cancelled; writes that are under way then are cancelled too.
     [[nodiscard]] Task<> run();
 
-    /// Nodes and KubeVirt objects have been listed once.
+    /// Nodes, KubeVirt objects and ScoutConfigs have been listed once.
     [[nodiscard]] bool synced() const noexcept;
     [[nodiscard]] const LevelLabelsCounters& counters() const noexcept { return counters_; }
     /// Nodes whose label differs from what it should be.
@@ -63,9 +66,9 @@ public:
 
 private:
     void take_node(const kube::Informer<kube::Node>::Change& change);
+    void take_settings();
     void judge_anew();
     void take_leadership(bool leads);
-    void wake();
     void follow();
     void begin_plan();
     void tell_plan(const std::string& node, const cluster::LevelLabel& label);
@@ -80,7 +83,8 @@ private:
     const Clock& clock_;
     LevelLabelsConfig config_;
     TaskScope writes_;
-    asio::steady_timer sleep_;
+    Alarm alarm_;
+    cluster::LevelSettings settings_;  ///< in force
     cluster::LevelKeeper keeper_;
     std::map<std::string, cluster::LevelLabel> differing_;
     std::optional<cluster::LabelPlan> plan_;  ///< while it leads

@@ -68,7 +68,8 @@ public:
             peer.say(scout::test::answer(200, "{}"));
             return true;
         }
-        if (target.find("/kubevirts") != std::string::npos) {
+        if (target.find("/kubevirts") != std::string::npos ||
+            target.find("/scoutconfigs") != std::string::npos) {
             peer.say(scout::test::answer(404, scout::test::status_json(404, "NotFound")));
             return true;
         }

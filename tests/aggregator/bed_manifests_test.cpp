@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// daemonset/base on a real API server, and the cluster's side under the account that it makes.
+#include <string>
+
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+#include <gmock/gmock.h>
+
+#include "cluster/levels.h"
+#include "kube/reviews.h"
+#include "tests/aggregator/bed_cluster_fixture.h"
+
+namespace scout::aggregator {
+namespace {
+
+namespace json = boost::json;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* space = "virt-scout";
+
+class BedManifestsTest : public BedClusterTest {
+protected:
+    void SetUp() override {
+        BedClusterTest::SetUp();
+        if (client) {
+            for (const auto& file : manifest_files()) {
+                apply_manifest(file);
+            }
+        }
+    }
+
+    [[nodiscard]] kube::ClusterAccess account(const std::string& name) {
+        return test::with_token(access, token_of(space, name, {}));
+    }
+    [[nodiscard]] bool may(const kube::ClusterAccess& who, kube::AccessQuestion question) {
+        kube::HttpTransport way(loop.get_executor(), who, clock);
+        kube::Client caller(way, clock, {});
+        kube::Reviews reviews(caller);
+        const auto decision = call(reviews.may_we(std::move(question)));
+        way.close_idle();
+        return decision && decision->allowed;
+    }
+    /// What the API server answers the aggregator's account to this merge patch of a node.
+    [[nodiscard]] std::string refusal(const std::string& node, const json::object& patch) {
+        kube::HttpTransport way(loop.get_executor(), account("virt-scout-aggregator"), clock);
+        kube::Client caller(way, clock, {});
+        const auto answer = call(caller.merge_patch(target(node), json::serialize(patch)));
+        way.close_idle();
+        return answer ? std::string{} : answer.error().text;
+    }
+    [[nodiscard]] static json::object labels(const std::string& key, const json::value& value) {
+        return {{"metadata", {{"labels", {{key, value}}}}}};
+    }
+};
+
+TEST_F(BedManifestsTest, TheAggregatorKeepsLabelsUnderItsAccount) {
+    make_node("manifests", "a", "x");
+    make_node("manifests", "b", "x");
+
+    auto side = start(account("virt-scout-aggregator"), space);
+
+    ASSERT_TRUE(run_until([this] { return level("manifests-b") == "100"; }));
+    ASSERT_TRUE(settle(*side));
+    EXPECT_EQ(side->facts().labels_failed, 0U);
+    EXPECT_THAT(side->facts().trouble, Not(HasSubstr("forbidden")));
+    ASSERT_TRUE(run_until([this] {
+        const auto config = done(client->get({.resource = kube::resources::scout_configs(),
+                                              .object = {.space = {}, .name = "default"}}));
+        return test::at(config, "/status/conditions/0/status") == "True";
+    }));
+    stop(std::move(side));
+}
+
+TEST_F(BedManifestsTest, TheFenceLeavesTheAggregatorNothingOfANodeButItsLevel) {
+    make_node("fence", "a", "x");
+    // A new policy is in force a moment after it was taken.
+    ASSERT_TRUE(run_until([this] { return !refusal("fence-a", labels("else", "x")).empty(); }));
+
+    EXPECT_THAT(refusal("fence-a", labels("kubevirt.io/schedulable", "false")),
+                HasSubstr("changes only kubevirt/host-model-migratability-level"));
+    EXPECT_THAT(refusal("fence-a", labels("kubevirt.io/schedulable", nullptr)),
+                HasSubstr("changes only"));
+    const std::string level_key{cluster::level_label};
+    EXPECT_THAT(refusal("fence-a", labels(level_key, "101")), HasSubstr("from 0 to 100"));
+    EXPECT_THAT(refusal("fence-a", labels(level_key, "007")), HasSubstr("from 0 to 100"));
+    EXPECT_THAT(refusal("fence-a", {{"spec", {{"unschedulable", true}}}}),
+                HasSubstr("nothing else of it"));
+    EXPECT_THAT(refusal("fence-a", {{"metadata", {{"annotations", {{"a", "b"}}}}}}),
+                HasSubstr("nothing else of it"));
+    EXPECT_EQ(refusal("fence-a", labels(level_key, "100")), "");
+    EXPECT_EQ(refusal("fence-a", labels(level_key, nullptr)), "");
+    label("fence-a", "else", "x");  // others are not fenced
+}
+
+TEST_F(BedManifestsTest, NobodyHasARightThatIsRootInDisguise) {
+    for (const auto* name : {"virt-scout-aggregator", "virt-scout-agent"}) {
+        const auto who = account(name);
+        EXPECT_FALSE(may(who, {.verb = "create", .resource = kube::resources::pods()})) << name;
+        EXPECT_FALSE(
+            may(who, {.verb = "get", .resource = kube::resources::nodes(), .subresource = "proxy"}))
+            << name;
+        EXPECT_FALSE(may(who, {.verb = "get",
+                               .resource = test::core("secrets", "Secret"),
+                               .object = {.space = "kube-system", .name = {}}}))
+            << name;
+        EXPECT_FALSE(may(who, {.verb = "delete", .resource = kube::resources::nodes()})) << name;
+    }
+    EXPECT_TRUE(may(account("virt-scout-aggregator"),
+                    {.verb = "patch", .resource = kube::resources::nodes()}));
+    EXPECT_FALSE(
+        may(account("virt-scout-agent"), {.verb = "list", .resource = kube::resources::nodes()}));
+}
+
+}  // namespace
+}  // namespace scout::aggregator
