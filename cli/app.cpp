@@ -69,8 +69,24 @@ CLI::App& add_command(CLI::App& app, Request& request, const Command& command) {
     return *sub;
 }
 
-/// Commands that answer from a dump of a cluster as well.
+/// Which cluster is asked itself.
+void add_access_options(CLI::App& command, AccessRequest& access) {
+    command
+        .add_option("--kubeconfig", access.kubeconfig,
+                    "default: KUBECONFIG, ~/.kube/config, the account of this pod")
+        ->type_name("FILE");
+    command.add_option("--context", access.context, "of the kubeconfig (default: its current one)")
+        ->type_name("NAME");
+    command.add_flag("--insecure-skip-tls-verify", access.insecure,
+                     "obey a kubeconfig that asks for the same");
+}
+
+/// Commands that answer from the objects of a cluster as well.
 void add_dump_options(CLI::App& command, Request& request) {
+    command.add_flag("--live", request.dump.live,
+                     "ask the API server instead of the aggregator, as kubectl does and with your "
+                     "own rights");
+    add_access_options(command, request.dump.access);
     command
         .add_option("--from", request.dump.paths,
                     "a dump of a cluster instead of the aggregator: files and folders of "
@@ -81,9 +97,10 @@ void add_dump_options(CLI::App& command, Request& request) {
 
 void add_machine_option(CLI::App& command, Request& request) {
     command
-        .add_option("--machine-type", request.dump.machine_type,
-                    "with --from: judge host-model guests for this machine type (default: the "
-                    "cluster's)")
+        .add_option(
+            "--machine-type", request.dump.machine_type,
+            "with --from or --live: judge host-model guests for this machine type (default: the "
+            "cluster's)")
         ->type_name("TYPE");
 }
 
@@ -91,8 +108,9 @@ void add_machine_option(CLI::App& command, Request& request) {
 void add_judging_options(CLI::App& command, Request& request) {
     add_machine_option(command, request);
     command
-        .add_option("--layer", request.dump.layer,
-                    "with --from: layer that levels and destinations are of (default: stock)")
+        .add_option(
+            "--layer", request.dump.layer,
+            "with --from or --live: layer that levels and destinations are of (default: stock)")
         ->type_name("stock|truth");
 }
 
@@ -101,7 +119,7 @@ void add_fleet_commands(CLI::App& app, Request& request) {
         app, request,
         {"nodes", "list the nodes, how fresh they are and where their guests could go", run_nodes,
          "  scoutctl nodes\n  scoutctl nodes -o json | jq '.nodes[].level'\n"
-         "  scoutctl nodes --from must-gather/\n"});
+         "  scoutctl nodes --from must-gather/\n  scoutctl nodes --live --context prod\n"});
     add_dump_options(nodes, request);
     add_judging_options(nodes, request);
     auto& node = add_command(app, request,
@@ -129,7 +147,7 @@ void add_question_commands(CLI::App& app, Request& request) {
         .add_option("SUBJECT", request.subject,
                     "a guest's name or UUID, guest/NAME@NODE, host-model@NODE (a host-model guest "
                     "that would start there), file:PATH or a path (live domain XML or a host's "
-                    "document); with --from also NAMESPACE/NAME of a VMI")
+                    "document); with --from and --live also NAMESPACE/NAME of a VMI")
         ->required();
     where.add_option("--on", request.on, "ask these hosts' documents instead of the aggregator")
         ->type_name("FILE|DIR");
@@ -214,7 +232,7 @@ void add_single_document_commands(CLI::App& app, Request& request) {
         .add_option("DOCUMENT", request.subject, "document or labeller folder; - is standard input")
         ->type_name("FILE|DIR|-");
     labels.add_flag("--check", request.check,
-                    "with --from: hold the labels of each node against the rules");
+                    "with --from or --live: hold the labels of each node against the rules");
     add_dump_options(labels, request);
     labels
         .add_option("--obsolete-cpu-models", request.obsolete_models,
@@ -240,19 +258,12 @@ void add_debug_command(CLI::App& app, Request& request) {
                     "PLURAL.VERSION.GROUP of any kind")
         ->required();
     auto& watch = request.watch_of;
-    debug
-        .add_option("--kubeconfig", watch.kubeconfig,
-                    "default: KUBECONFIG, ~/.kube/config, the account of this pod")
-        ->type_name("FILE");
-    debug.add_option("--context", watch.context, "of the kubeconfig (default: its current one)")
-        ->type_name("NAME");
+    add_access_options(debug, watch.access);
     debug.add_option("-n,--namespace", watch.space, "only objects in there")->type_name("NAME");
     debug.add_option("-l,--selector", watch.labels, "only objects with these labels")
         ->type_name("LABELS");
     debug.add_option("--field-selector", watch.fields, "only objects with these fields")
         ->type_name("FIELDS");
-    debug.add_flag("--insecure-skip-tls-verify", watch.insecure,
-                   "obey a kubeconfig that asks for the same");
     debug.add_flag("--until-synced", watch.until_synced, "end when all that is there was told");
 }
 

@@ -16,7 +16,6 @@
 #include "cli/request.h"
 #include "cli/session.h"
 #include "cli/text.h"
-#include "kube/find_access.h"
 #include "kube/http_transport.h"
 #include "kube/informer.h"
 #include "kube/objects/bare_object.h"
@@ -43,6 +42,7 @@ const std::vector<KnownKind>& known_kinds() {
         {{"vmis", "vmi", "virtualmachineinstances"}, resources::virtual_machine_instances},
         {{"vmims", "vmim", "virtualmachineinstancemigrations"}, resources::migrations},
         {{"kubevirts", "kubevirt", "kv"}, resources::kubevirts},
+        {{"scoutconfigs", "scoutconfig", "scout"}, resources::scout_configs},
         {{"leases", "lease"}, resources::leases},
         {{"events", "event", "ev"}, resources::events},
         {{"crds", "crd", "customresourcedefinitions"}, resources::custom_resource_definitions}};
@@ -92,13 +92,6 @@ Result<kube::Reflector::Subject> subject_of(const std::string& kind, const Watch
                                    (near.empty() ? "expected one of " + migration::join(names) +
                                                        ", or PLURAL.VERSION.GROUP"
                                                  : "did you mean '" + near + "'?"));
-}
-
-Result<kube::ClusterAccess> find_access(const WatchRequest& request) {
-    auto places = kube::places_of_environment();
-    places.kubeconfig.chosen = request.kubeconfig;
-    places.options = {.context = request.context, .allow_insecure = request.insecure};
-    return kube::find_access(places);
 }
 
 using Informer = kube::Informer<kube::BareObject>;
@@ -189,7 +182,7 @@ int run_debug(Session& session, const Request& request) {
     if (!subject) {
         return session.fail_with(subject.error());
     }
-    const auto access = find_access(request.watch_of);
+    const auto access = find_access(request.watch_of.access);
     if (!access) {
         return session.fail_with(access.error());
     }

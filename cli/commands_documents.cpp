@@ -173,9 +173,10 @@ int run_profile(Session& session, const Request& request) {
 int run_labels(Session& session, const Request& request) {
     const bool document = !request.subject.empty();
     if (request.check != session.asks_dump() || document == request.check) {
-        return session.fail_with({Errc::invalid,
-                                  "labels: expected a document, or --check and --from with the "
-                                  "dump whose nodes are checked"});
+        return session.fail_with(
+            {Errc::invalid,
+             "labels: expected a document, or --check with --from or --live: the "
+             "nodes that are checked"});
     }
     return request.check ? check_labels(session) : labels_of_document(session, request);
 }

@@ -127,7 +127,7 @@ int run_guests(Session& session, const Request& request) {
 int run_matrix(Session& session, const Request& request) {
     if (session.asks_dump() && !request.documents.empty()) {
         return session.fail_with(
-            {Errc::invalid, "matrix: expected --documents or --from, found both"});
+            {Errc::invalid, "matrix: expected --documents, or --from or --live, found both"});
     }
     if (request.documents.empty()) {
         return ask(session, [](Fleet& fleet) { return fleet.matrix(); });

@@ -111,7 +111,8 @@ int run_where(Session& session, const Request& request) {
         return session.fail_with(subject.error());
     }
     if (session.asks_dump() && !request.on.empty()) {
-        return session.fail_with({Errc::invalid, "where: expected --on or --from, found both"});
+        return session.fail_with(
+            {Errc::invalid, "where: expected --on, or --from or --live, found both"});
     }
     if (request.on.empty()) {
         return ask_fleet(session, request, *subject);

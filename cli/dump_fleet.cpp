@@ -17,8 +17,9 @@ namespace scout::cli {
 namespace {
 
 Error not_in_a_dump(std::string_view what, std::string_view why) {
-    return {Errc::invalid, std::string{what} + ": a dump cannot answer this: " + std::string{why} +
-                               "; ask an aggregator (without --from)"};
+    return {Errc::invalid, std::string{what} +
+                               ": a cluster's objects cannot answer this: " + std::string{why} +
+                               "; ask an aggregator (without --from and --live)"};
 }
 
 /// Placed on a node and not at its end.
@@ -34,7 +35,7 @@ GuestLine guest_line(const kube::Vmi& vmi) {
     line.cpu.model = vmi.cpu_model.str();
     line.cpu.machine = vmi.machine.empty() ? vmi.machine_asked.str() : vmi.machine.str();
     line.cpu.mode = migration::CpuMode::unstated;
-    line.cpu_error = "the live CPU is not in a dump";
+    line.cpu_error = "the live CPU is not in the cluster's objects";
     return line;
 }
 
@@ -146,7 +147,7 @@ Result<GuestsAnswer> DumpFleet::guests(const std::string& node) {
 }
 
 Status DumpFleet::watch_guests(const std::string& /*node*/, const GuestSink& /*sink*/) {
-    return fail(not_in_a_dump("guests --watch", "it is of one moment"));
+    return fail(not_in_a_dump("guests --watch", "they are of one moment"));
 }
 
 Result<migration::Placement> DumpFleet::where(const FleetSubject& subject,
@@ -181,8 +182,9 @@ Result<migration::Placement> DumpFleet::placement_of(const FleetSubject& subject
         case SubjectKind::file:
             break;
     }
-    return fail(Errc::invalid,
-                "expected a VMI or host-model@NODE to look for in a dump, found the file " + name);
+    return fail(
+        Errc::invalid,
+        "expected a VMI or host-model@NODE to look for in the cluster, found the file " + name);
 }
 
 Result<AnyMatrix> DumpFleet::matrix() {
@@ -250,27 +252,23 @@ Result<migration::Baseline> DumpFleet::baseline(const std::vector<std::string>& 
 }
 
 Result<migration::UpgradeImpact> DumpFleet::upgrade_impact(const std::string& /*node*/) {
-    return fail(not_in_a_dump("upgrade-impact", "it tells nothing of before"));
+    return fail(not_in_a_dump("upgrade-impact", "they tell nothing of before"));
 }
 
-Result<std::unique_ptr<DumpFleet>> open_dump(const std::vector<std::string>& paths,
-                                             DumpOptions options,
-                                             const cluster::DumpProgress& progress,
+Result<std::unique_ptr<DumpFleet>> open_dump(cluster::Dump dump, DumpOptions options,
                                              const std::function<void(std::string_view)>& tell) {
-    auto dump = cluster::read_dump({paths.begin(), paths.end()}, progress);
-    if (!dump) {
-        return fail(std::move(dump.error()));
-    }
-    for (const auto& each : dump->left_out) {
+    for (const auto& each : dump.left_out) {
         const bool named = each.reason.starts_with(each.place);
         tell("left out: " + (named ? "" : each.place + ": ") + each.reason);
     }
-    if (dump->objects.nodes.empty()) {
+    if (dump.objects.nodes.empty()) {
         return fail(Errc::invalid,
-                    "expected Node objects (kubectl get nodes -o yaml), found none in " +
-                        std::to_string(dump->files) + (dump->files == 1 ? " file" : " files"));
+                    "expected Node objects (kubectl get nodes -o yaml), found none" +
+                        (dump.files == 0 ? std::string{}
+                                         : " in " + std::to_string(dump.files) +
+                                               (dump.files == 1 ? " file" : " files")));
     }
-    return std::make_unique<DumpFleet>(std::move(*dump), std::move(options));
+    return std::make_unique<DumpFleet>(std::move(dump), std::move(options));
 }
 
 }  // namespace scout::cli

@@ -26,9 +26,9 @@ struct DumpOptions {
     }
 };
 
-/// The answers of a cluster's objects in files, in the aggregator's place. Nodes are known by their
-/// labels alone, at the moment that the dump was taken. What needs agents or history is
-/// Errc::invalid with what to do instead. One thread.
+/// The answers of a cluster's objects, in files or just read, in the aggregator's place. Nodes are
+/// known by their labels alone, at the moment that the objects are of. What needs agents or history
+/// is Errc::invalid with what to do instead. One thread.
 class DumpFleet final : public Fleet {
 public:
     DumpFleet(cluster::Dump dump, DumpOptions options);
@@ -65,10 +65,9 @@ private:
     DumpOptions options_;
 };
 
-/// Reads the files and folders; what they hold that cannot be used is told by `tell`, a line each.
-/// Errors: as of cluster::read_dump(); invalid if no Node object is among them.
+/// Tells what could not be used by `tell`, a line each. Errors: invalid if no Node object is among
+/// the objects.
 [[nodiscard]] Result<std::unique_ptr<DumpFleet>> open_dump(
-    const std::vector<std::string>& paths, DumpOptions options,
-    const cluster::DumpProgress& progress, const std::function<void(std::string_view)>& tell);
+    cluster::Dump dump, DumpOptions options, const std::function<void(std::string_view)>& tell);
 
 }  // namespace scout::cli

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/cluster_access.h"
 #include "cli/session.h"
 #include "cli/settings.h"
 
@@ -17,12 +18,10 @@ using Handler = int (*)(Session& session, const Request& request);
 
 /// `debug watch`: which cluster, and which of its objects.
 struct WatchRequest {
-    std::string kubeconfig;  ///< empty: KUBECONFIG, ~/.kube/config, the pod that we are in
-    std::string context;
-    std::string space;      ///< namespace; empty: all
-    std::string labels;     ///< label selector
-    std::string fields;     ///< field selector
-    bool insecure = false;  ///< a kubeconfig may ask not to check the server's certificate
+    AccessRequest access;
+    std::string space;   ///< namespace; empty: all
+    std::string labels;  ///< label selector
+    std::string fields;  ///< field selector
     bool until_synced = false;
 };
 
@@ -32,7 +31,7 @@ struct Request {
     std::optional<std::string> config;
     Handler handler = nullptr;
 
-    DumpRequest dump;       ///< --from and how it is judged
+    DumpRequest dump;       ///< --from or --live, and how it is judged
     WatchRequest watch_of;  ///< debug watch
 
     std::string subject;                 ///< first thing asked about: guest, node, document, shell

@@ -1,14 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/session.h"
 
+#include <chrono>
 #include <utility>
 
+#include "base/logging.h"
 #include "cli/dump_fleet.h"
 #include "cli/progress.h"
 #include "cli/text.h"
+#include "cluster/live.h"
 #include "documents/cpu_map_files.h"
 
 namespace scout::cli {
+namespace {
+
+/// For the largest clusters over a slow line.
+constexpr auto live_limit = std::chrono::minutes{5};
+
+}  // namespace
 
 Session::Session(Settings settings, Format format, Surroundings surroundings, DumpRequest dump)
     : settings_(std::move(settings)),
@@ -46,19 +55,40 @@ Result<std::unique_ptr<DumpFleet>> Session::dump() {
                     "--layer: expected stock or truth, found '" + shown(dump_.layer) + "'");
     }
     DumpOptions options{.machine_type = dump_.machine_type, .map = *judged, .layer = *layer};
-    Progress progress("reading the dump", surroundings_.progress);
-    const auto show = [&progress](std::size_t file, std::size_t files) {
-        progress.say("reading the dump: file " + std::to_string(file) + " of " +
-                     std::to_string(files));
-    };
-    std::vector<std::string> told;
-    auto opened = open_dump(dump_.paths, std::move(options), show,
-                            [&told](std::string_view line) { told.emplace_back(line); });
-    progress.end();
-    for (const auto& line : told) {
-        surroundings_.tell("scoutctl: " + shown(line));
+    auto objects = read_objects();
+    if (!objects) {
+        return fail(std::move(objects.error()));
     }
-    return opened;
+    return open_dump(std::move(*objects), std::move(options), [this](std::string_view line) {
+        surroundings_.tell("scoutctl: " + shown(line));
+    });
+}
+
+Result<cluster::Dump> Session::read_objects() {
+    if (dump_.live && !dump_.paths.empty()) {
+        return fail(Errc::invalid, "expected --from or --live, found both");
+    }
+    if (!dump_.live) {
+        Progress progress("reading the dump", surroundings_.progress);
+        const auto show = [&progress](std::size_t file, std::size_t files) {
+            progress.say("reading the dump: file " + std::to_string(file) + " of " +
+                         std::to_string(files));
+        };
+        return cluster::read_dump({dump_.paths.begin(), dump_.paths.end()}, show);
+    }
+    const auto access = find_access(dump_.access);
+    if (!access) {
+        return fail(access.error());
+    }
+    // What is wrong is in the answer; the client's own words are for daemons.
+    if (auto logging = set_up_logging({.level = "off"}, true); !logging) {
+        return fail(std::move(logging.error()));
+    }
+    Progress progress("reading the cluster", surroundings_.progress);
+    const auto show = [&progress](std::string_view kind, std::size_t count) {
+        progress.say("reading the cluster: " + std::to_string(count) + " " + std::string{kind});
+    };
+    return cluster::read_cluster(*access, clock(), live_limit, show);
 }
 
 int Session::show_text(std::string_view text, int code) {

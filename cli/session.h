@@ -13,11 +13,13 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "cli/answers.h"
+#include "cli/cluster_access.h"
 #include "cli/fleet.h"
 #include "cli/json_text.h"
 #include "cli/render_json.h"
 #include "cli/render_table.h"
 #include "cli/settings.h"
+#include "cluster/dump.h"
 #include "migration/cpu_map.h"
 
 namespace scout::cli {
@@ -39,9 +41,11 @@ struct Surroundings {
     std::function<void(std::string_view)> tell;   ///< a line to stderr
 };
 
-/// A dump that is asked in the aggregator's place, as the command line has it.
+/// Objects of a cluster that are asked in the aggregator's place, as the command line has it.
 struct DumpRequest {
-    std::vector<std::string> paths;  ///< --from; empty: no dump is asked
+    std::vector<std::string> paths;  ///< --from
+    bool live = false;               ///< --live: from the API server itself
+    AccessRequest access;            ///< with --live
     std::string machine_type;        ///< --machine-type
     std::string layer;               ///< --layer: stock or truth; empty: stock
 };
@@ -65,15 +69,15 @@ public:
     /// it must be there), else the installed libvirt's; null if there is none.
     [[nodiscard]] Result<const migration::CpuMap*> map();
 
-    /// Who answers about a fleet: the dump, if one is given, else the aggregator.
+    /// Who answers about a fleet: the cluster's objects, if they are asked, else the aggregator.
     [[nodiscard]] Result<std::unique_ptr<Fleet>> fleet();
-    /// Reads the dump that is given.
+    /// Reads the dump that is given, or what the API server has.
     [[nodiscard]] Result<std::unique_ptr<DumpFleet>> dump();
     [[nodiscard]] const Clock& clock() const noexcept { return *surroundings_.clock; }
-    [[nodiscard]] bool asks_dump() const noexcept { return !dump_.paths.empty(); }
+    [[nodiscard]] bool asks_dump() const noexcept { return dump_.live || !dump_.paths.empty(); }
     /// What takes the time of an answer.
     [[nodiscard]] const char* waits_for() const noexcept {
-        return asks_dump() ? "judging the dump" : "asking the aggregator";
+        return asks_dump() ? "judging the cluster" : "asking the aggregator";
     }
 
     /// Writes the answer in the chosen format; `code` unless it cannot be written.
@@ -115,6 +119,8 @@ private:
         }
         return to_table(answer, style());
     }
+
+    [[nodiscard]] Result<cluster::Dump> read_objects();
 
     Settings settings_;
     Format format_;
