@@ -177,7 +177,8 @@ TEST_F(LevelLabelsTest, AStopGivesTheLeaseBack) {
     ClusterSide side(loop.get_executor(), settings(), clock);
     side.start();
 
-    EXPECT_TRUE(run_until([this] { return cluster.holder() == "me"; }));
+    EXPECT_TRUE(run_until([&side] { return side.facts().leads; }));
+    EXPECT_EQ(cluster.holder(), "me");
     scout::test::run_until_done(loop, side.stop());
 
     EXPECT_EQ(cluster.holder(), "");
