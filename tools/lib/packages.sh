@@ -10,6 +10,13 @@ readonly build_packages=(
     prometheus-cpp-dev libsystemd-dev libvirt-dev libssl-dev zlib1g-dev
 )
 
+# Libraries of the programs where they are not built (daemonset/Containerfile).
+# shellcheck disable=SC2034
+readonly runtime_packages=(
+    libboost-json1.81.0 libfmt9 libgrpc++1.51 libprometheus-cpp-core1.0 libprotobuf32 libpugixml1v5 libsimdjson14
+    libspdlog1.10 libssl3 libsystemd0 libvirt0 libyaml-cpp0.7 zlib1g
+)
+
 # The embedded driver of libvirt and the QEMU that it asks.
 run_packages() {
     echo libvirt-daemon-driver-qemu
