@@ -1,23 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/http_server.h"
 
-#include <array>
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <utility>
 
 #include <boost/asio/ip/address.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
-#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/core/string.hpp>
 #include <boost/beast/http/error.hpp>
-#include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/message.hpp>
+#include <boost/beast/http/status.hpp>
 #include <boost/beast/http/string_body.hpp>
-#include <boost/beast/http/write.hpp>
 
 #include "base/logging.h"
+#include "daemon/http_connection.h"
 
 namespace scout::daemon {
 namespace {
@@ -25,8 +22,7 @@ namespace {
 namespace http = boost::beast::http;
 using asio::ip::tcp;
 using boost::system::error_code;
-using Request = http::request<http::string_body>;
-using Response = http::response<http::string_body>;
+using Response = HttpConnection::Response;
 
 tl::unexpected<Error> wrong_address(std::string_view text) {
     return fail(Errc::invalid,
@@ -34,8 +30,11 @@ tl::unexpected<Error> wrong_address(std::string_view text) {
                     log_value(text));
 }
 
-/// Status for a request that could not be read; nothing for a peer that went away.
+/// Status for a request that could not be read; nothing for one that was, or a peer that went away.
 std::optional<http::status> status_for(const error_code& error) {
+    if (!error) {
+        return std::nullopt;
+    }
     if (error == http::error::header_limit) {
         return http::status::request_header_fields_too_large;
     }
@@ -49,27 +48,115 @@ std::optional<http::status> status_for(const error_code& error) {
     return std::nullopt;
 }
 
-Response make_response(const Request& request, HttpAnswer answer) {
+HttpAnswer plain(http::status status, HttpHeaders headers = {}) {
+    return {.status = static_cast<unsigned>(status),
+            .body = std::string{http::obsolete_reason(status)} + "\n",
+            .headers = std::move(headers)};
+}
+
+/// What of a request shapes the bytes of its answer.
+struct Manner {
+    unsigned version = 11;
+    bool keep_alive = false;
+    bool head = false;
+};
+
+Response make_response(Manner manner, HttpAnswer answer) {
     Response response;
-    response.version(request.version());
+    response.version(manner.version);
     response.result(answer.status);
     response.set(http::field::content_type, answer.content_type);
     response.set(http::field::cache_control, "no-store");
-    if (response.result() == http::status::method_not_allowed) {
-        response.set(http::field::allow, "GET, HEAD");
+    for (const auto& [name, value] : answer.headers) {
+        response.set(name, value);
     }
-    response.keep_alive(request.keep_alive());
+    response.keep_alive(manner.keep_alive);
     response.body() = std::move(answer.body);
     response.prepare_payload();
-    if (request.method() == http::verb::head) {
+    if (manner.head) {
         response.body().clear();
     }
     return response;
 }
 
-HttpAnswer plain(http::status status) {
-    return {.status = static_cast<unsigned>(status),
-            .body = std::string{http::obsolete_reason(status)} + "\n"};
+HttpRequest make_request(http::request<http::string_body> message) {
+    const std::string_view target = message.target();
+    const auto question = std::min(target.find('?'), target.size());
+    HttpRequest request{.method = std::string{message.method_string()},
+                        .path = std::string{target.substr(0, question)},
+                        .query = std::string{target.substr(std::min(question + 1, target.size()))},
+                        .headers = {},
+                        .body = std::move(message.body())};
+    for (const auto& field : message) {
+        request.headers.emplace_back(field.name_string(), field.value());
+    }
+    return request;
+}
+
+HttpAnswer wrong_method(
+    const std::map<std::string, HttpServer::AsyncHandler, std::less<>>& routes) {
+    std::string allowed;
+    for (const auto& [method, handler] : routes) {
+        allowed +=
+            (allowed.empty() ? "" : ", ") + std::string{method == "GET" ? "GET, HEAD" : method};
+    }
+    return plain(http::status::method_not_allowed, {{"Allow", allowed}});
+}
+
+Task<HttpAnswer> at_once(HttpAnswer answer) {
+    co_return answer;
+}
+
+Manner manner_of(const http::request<http::string_body>& message) {
+    return {.version = message.version(),
+            .keep_alive = message.keep_alive(),
+            .head = message.method() == http::verb::head};
+}
+
+/// How large a body may become of which there is only the head.
+std::size_t announced(const HttpConnection::Parser& parser, std::size_t most) {
+    const auto length = parser.content_length();
+    return length ? static_cast<std::size_t>(*length) : parser.chunked() ? most : 0;
+}
+
+/// A part of what all share, taken as long as it lives.
+class Share {
+public:
+    Share(std::size_t& all, std::size_t part) : all_(all), part_(part) { all_ += part_; }
+    ~Share() { all_ -= part_; }
+    Share(const Share&) = delete;
+    Share& operator=(const Share&) = delete;
+    Share(Share&&) = delete;
+    Share& operator=(Share&&) = delete;
+
+private:
+    std::size_t& all_;
+    std::size_t part_;
+};
+
+/// Ends a connection with the coroutine that serves it, however that ends.
+class Leave {
+public:
+    using Connection = std::shared_ptr<HttpConnection>;
+
+    Leave(std::list<Connection>& all, Connection connection)
+        : all_(all), connection_(std::move(connection)) {}
+    ~Leave() {
+        all_.remove(connection_);
+        connection_->close();
+    }
+    Leave(const Leave&) = delete;
+    Leave& operator=(const Leave&) = delete;
+    Leave(Leave&&) = delete;
+    Leave& operator=(Leave&&) = delete;
+
+private:
+    std::list<Connection>& all_;
+    Connection connection_;
+};
+
+std::string_view method_of(const HttpRequest& request) {
+    return request.method == "HEAD" ? std::string_view{"GET"} : std::string_view{request.method};
 }
 
 }  // namespace
@@ -101,8 +188,8 @@ Result<tcp::endpoint> parse_listen_address(std::string_view text) {
 }
 
 Result<std::unique_ptr<HttpServer>> HttpServer::listen(const asio::any_io_executor& loop,
-                                                       std::string_view address,
-                                                       HttpLimits limits) {
+                                                       std::string_view address, HttpLimits limits,
+                                                       HttpSecurity security) {
     const auto endpoint = parse_listen_address(address);
     if (!endpoint) {
         return fail(endpoint.error());
@@ -111,24 +198,43 @@ Result<std::unique_ptr<HttpServer>> HttpServer::listen(const asio::any_io_execut
     if (!listener) {
         return fail(std::move(listener.error()));
     }
-    return std::make_unique<HttpServer>(loop, std::move(*listener), limits);
+    return std::make_unique<HttpServer>(loop, std::move(*listener), limits, security);
 }
 
-struct HttpServer::Connection {
-    Connection(tcp::socket socket, std::size_t most_bytes)
-        : stream(std::move(socket)), buffer(most_bytes) {}
+std::string_view HttpRequest::header(std::string_view name) const noexcept {
+    const auto found = std::find_if(headers.begin(), headers.end(), [name](const auto& header) {
+        return boost::beast::iequals(header.first, name);
+    });
+    return found == headers.end() ? std::string_view{} : std::string_view{found->second};
+}
 
-    boost::beast::tcp_stream stream;
-    boost::beast::flat_buffer buffer;  ///< may hold the begin of the next request
-};
-
-HttpServer::HttpServer(const asio::any_io_executor& loop, Listener listener, HttpLimits limits)
-    : loop_(loop), listener_(std::move(listener)), limits_(limits), scope_(loop_) {}
+HttpServer::HttpServer(const asio::any_io_executor& loop, Listener listener, HttpLimits limits,
+                       HttpSecurity security)
+    : loop_(loop),
+      listener_(std::move(listener)),
+      limits_(limits),
+      security_(security),
+      scope_(loop_) {}
 
 HttpServer::~HttpServer() = default;
 
 void HttpServer::route(std::string path, Handler handler) {
-    routes_[std::move(path)] = std::move(handler);
+    route("GET", std::move(path), [handler = std::move(handler)](const HttpRequest& /*request*/) {
+        return at_once(handler());
+    });
+}
+
+void HttpServer::route(std::string method, std::string path, AsyncHandler handler) {
+    routes_[std::move(path)][std::move(method)] = std::move(handler);
+}
+
+Status HttpServer::use(const CertifiedKey& certificate) {
+    auto context = make_server_tls(certificate);
+    if (!context) {
+        return fail(std::move(context.error()));
+    }
+    tls_ = *std::move(context);
+    return {};
 }
 
 void HttpServer::start() {
@@ -141,87 +247,85 @@ Task<> HttpServer::stop() {
     stopping_ = true;
     listener_.close();
     for (const auto& connection : connections_) {
-        connection->stream.close();
+        connection->close();
     }
     co_await scope_.close();
 }
 
 void HttpServer::take(UniqueFd peer) {
+    if (security_ == HttpSecurity::tls && !tls_) {
+        return;
+    }
     tcp::socket socket(loop_);
     socket.assign(listener_.address().protocol(), peer.get());
     static_cast<void>(peer.release());
     if (connections_.size() >= limits_.connections) {
-        connections_.front()->stream.close();
+        connections_.front()->close();
         connections_.pop_front();
     }
-    auto connection =
-        std::make_shared<Connection>(std::move(socket), limits_.header_bytes + limits_.body_bytes);
+    auto connection = std::make_shared<HttpConnection>(
+        std::move(socket), security_ == HttpSecurity::tls ? tls_ : nullptr, limits_.header_bytes);
     connections_.push_back(connection);
     scope_.spawn("http connection", [this, connection] { return serve(connection); });
 }
 
-Task<> HttpServer::serve(std::shared_ptr<Connection> connection) {
-    for (;;) {
-        const bool more = co_await serve_one(connection);
+Task<> HttpServer::serve(Connection connection) {
+    const Leave leave(connections_, connection);
+    const auto failed = co_await connection->shake_hands(limits_.idle);
+    bool more = !failed;
+    while (more && !stopping_) {
         connections_.remove(connection);
-        if (!more || stopping_) {
-            break;
-        }
         connections_.push_back(connection);
+        more = co_await serve_one(connection);
     }
-    connection->stream.close();
 }
 
-Task<bool> HttpServer::serve_one(std::shared_ptr<Connection> connection) {
-    auto& stream = connection->stream;
-    http::request_parser<http::string_body> parser;
+Task<bool> HttpServer::serve_one(Connection connection) {
+    HttpConnection::Parser parser;
     parser.header_limit(static_cast<std::uint32_t>(limits_.header_bytes));
     parser.body_limit(limits_.body_bytes);
-    stream.expires_after(limits_.idle);
-    const auto [error, read] =
-        co_await http::async_read(stream, connection->buffer, parser, as_result);
-    const auto refused = error ? status_for(error) : std::nullopt;
-    if (error && !refused) {
+    auto error = co_await connection->read_head(&parser, limits_.idle);
+    const auto wanted = error ? 0 : announced(parser, limits_.body_bytes);
+    const bool room = wanted <= limits_.all_bodies_bytes - bodies_bytes_;
+    const Share body(bodies_bytes_, room ? wanted : 0);
+    if (!error && room) {
+        error = co_await connection->read_body(&parser);
+    }
+    const auto refused =
+        room ? status_for(error) : std::optional{http::status::service_unavailable};
+    if (refused) {
+        auto said = plain(*refused);
+        co_await refuse(connection, std::move(said));
+    }
+    if (error || refused) {
         co_return false;
     }
-    auto response = refused ? make_response(Request{}, plain(*refused))
-                            : make_response(parser.get(), answer(parser.get().method_string(),
-                                                                 parser.get().target()));
-    if (refused) {
-        response.keep_alive(false);
-    }
-    stream.expires_after(limits_.idle);
-    const auto [unsent, written] = co_await http::async_write(stream, response, as_result);
-    if (refused && !unsent) {
-        co_await hear_out(connection);
-    }
-    co_return !unsent && response.keep_alive();
+    const Manner manner = manner_of(parser.get());
+    auto request = make_request(parser.release());
+    auto said = co_await answer(std::move(request));
+    auto response = make_response(manner, std::move(said));
+    error = co_await connection->write(&response, limits_.idle);
+    co_return !error && manner.keep_alive;
 }
 
-/// Closing while bytes of the peer are unread resets the connection, and the answer with it.
-Task<> HttpServer::hear_out(std::shared_ptr<Connection> connection) {
-    auto& stream = connection->stream;
-    error_code ignored;
-    stream.socket().shutdown(tcp::socket::shutdown_send, ignored);
-    stream.expires_after(limits_.hear_out);
-    std::array<char, 4096> rubbish{};
-    std::size_t heard = 0;
-    while (heard < limits_.hear_out_bytes) {
-        const auto buffer = asio::buffer(rubbish);
-        const auto [error, bytes] = co_await stream.async_read_some(buffer, as_result);
-        if (error) {
-            co_return;
-        }
-        heard += bytes;
+Task<> HttpServer::refuse(Connection connection, HttpAnswer said) {
+    auto response = make_response({}, std::move(said));
+    const auto unsent = co_await connection->write(&response, limits_.idle);
+    if (!unsent) {
+        co_await connection->hear_out(limits_.hear_out, limits_.hear_out_bytes);
     }
 }
 
-HttpAnswer HttpServer::answer(std::string_view method, std::string_view target) const {
-    if (method != "GET" && method != "HEAD") {
-        return plain(http::status::method_not_allowed);
+Task<HttpAnswer> HttpServer::answer(HttpRequest request) const {
+    const auto path = routes_.find(request.path);
+    if (path == routes_.end()) {
+        co_return plain(http::status::not_found);
     }
-    const auto handler = routes_.find(target.substr(0, target.find('?')));
-    return handler == routes_.end() ? plain(http::status::not_found) : handler->second();
+    const auto handler = path->second.find(method_of(request));
+    if (handler == path->second.end()) {
+        co_return wrong_method(path->second);
+    }
+    co_return co_await handler->second(std::move(request));
 }
 
 }  // namespace scout::daemon

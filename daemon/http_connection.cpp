@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/http_connection.h"
+
+#include <array>
+#include <utility>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/write.hpp>
+#include <openssl/ssl.h>
+
+namespace scout::daemon {
+namespace {
+
+namespace http = boost::beast::http;
+namespace ssl = asio::ssl;
+using asio::ip::tcp;
+using boost::system::error_code;
+
+/// What a TLS record holds: a long body comes in pieces of this.
+constexpr std::size_t piece_bytes = std::size_t{16} << 10U;
+
+}  // namespace
+
+Result<std::shared_ptr<ssl::context>> make_server_tls(const CertifiedKey& certificate) {
+    if (auto fits = check_key(certificate); !fits) {
+        return fail(std::move(fits.error()).within("serving certificate"));
+    }
+    auto context = std::make_shared<ssl::context>(ssl::context::tls_server);
+    SSL_CTX* const handle = context->native_handle();
+    SSL_CTX_set_min_proto_version(handle, TLS1_2_VERSION);
+    // Peers come back with tickets; a cache would grow with what they do.
+    SSL_CTX_set_session_cache_mode(handle, SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_options(handle, SSL_OP_NO_RENEGOTIATION);
+    // 33 KiB less for each connection that waits.
+    SSL_CTX_set_mode(handle, SSL_MODE_RELEASE_BUFFERS);
+    error_code error;
+    context->use_certificate_chain(asio::buffer(certificate.chain), error);
+    if (!error) {
+        context->use_private_key(asio::buffer(certificate.key), ssl::context::pem, error);
+    }
+    if (error) {
+        return fail(
+            Errc::invalid,
+            "serving certificate: expected a chain in PEM form that OpenSSL takes, found: " +
+                error.message());
+    }
+    return context;
+}
+
+HttpConnection::HttpConnection(tcp::socket socket, std::shared_ptr<ssl::context> tls,
+                               std::size_t header_bytes)
+    : tcp_(std::move(socket)), context_(std::move(tls)), buffer_(header_bytes + piece_bytes) {
+    if (context_) {
+        tls_.emplace(tcp_, *context_);
+    }
+}
+
+Task<error_code> HttpConnection::shake_hands(Limit limit) {
+    if (!tls_) {
+        co_return error_code{};
+    }
+    tcp_.expires_after(limit);
+    const auto [error] = co_await tls_->async_handshake(ssl::stream_base::server, as_result);
+    co_return error;
+}
+
+Task<error_code> HttpConnection::read_head(Parser* request, Limit limit) {
+    tcp_.expires_after(limit);
+    error_code error;
+    std::size_t read = 0;
+    if (tls_) {
+        std::tie(error, read) =
+            co_await http::async_read_header(*tls_, buffer_, *request, as_result);
+    } else {
+        std::tie(error, read) =
+            co_await http::async_read_header(tcp_, buffer_, *request, as_result);
+    }
+    co_return error;
+}
+
+Task<error_code> HttpConnection::read_body(Parser* request) {
+    // Beast reads no more at once than there is room for already.
+    buffer_.reserve(piece_bytes);
+    error_code error;
+    std::size_t read = 0;
+    if (tls_) {
+        std::tie(error, read) = co_await http::async_read(*tls_, buffer_, *request, as_result);
+    } else {
+        std::tie(error, read) = co_await http::async_read(tcp_, buffer_, *request, as_result);
+    }
+    co_return error;
+}
+
+Task<error_code> HttpConnection::write(Response* response, Limit limit) {
+    tcp_.expires_after(limit);
+    error_code error;
+    std::size_t written = 0;
+    if (tls_) {
+        std::tie(error, written) = co_await http::async_write(*tls_, *response, as_result);
+    } else {
+        std::tie(error, written) = co_await http::async_write(tcp_, *response, as_result);
+    }
+    co_return error;
+}
+
+Task<> HttpConnection::hear_out(Limit limit, std::size_t most_bytes) {
+    error_code ignored;
+    tcp_.socket().shutdown(tcp::socket::shutdown_send, ignored);
+    tcp_.expires_after(limit);
+    std::array<char, 4096> rubbish{};
+    std::size_t heard = 0;
+    while (heard < most_bytes) {
+        const auto buffer = asio::buffer(rubbish);
+        const auto [error, bytes] = co_await tcp_.async_read_some(buffer, as_result);
+        if (error) {
+            co_return;
+        }
+        heard += bytes;
+    }
+}
+
+}  // namespace scout::daemon

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+// The HTTP server with TLS, and requests with bodies.
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/ssl/host_name_verification.hpp>
+#include <boost/asio/ssl/stream.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <openssl/ssl.h>
+
+#include "base/certificates.h"
+#include "base/clock.h"
+#include "daemon/http_server.h"
+#include "tests/daemon/http_client.h"
+#include "tests/support/run_to_end.h"
+
+namespace scout::daemon {
+namespace {
+
+using namespace std::chrono_literals;
+using asio::ip::tcp;
+using boost::system::error_code;
+using test::get;
+using test::talk;
+using testing::HasSubstr;
+using testing::StartsWith;
+namespace ssl = asio::ssl;
+using TlsStream = ssl::stream<tcp::socket>;
+
+constexpr auto a_while = 10ms;
+
+std::string post(const std::string& path, const std::string& body) {
+    return "POST " + path + " HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\n" +
+           "Content-Length: " + std::to_string(body.size()) + "\r\nConnection: close\r\n\r\n" +
+           body;
+}
+
+Task<HttpAnswer> describe(HttpRequest request) {
+    // Whoever is asked for something may have to wait for it.
+    asio::steady_timer pause(co_await asio::this_coro::executor, 1ms);
+    co_await pause.async_wait(as_result);
+    co_return HttpAnswer{.body = request.method + " " + request.path + " ? " + request.query + " " +
+                                 std::string{request.header("CONTENT-type")} + " " + request.body,
+                         .headers = {{"X-Bytes", std::to_string(request.body.size())}}};
+}
+
+class HttpsServerTest : public testing::Test {
+protected:
+    void listen(HttpLimits limits = {}, HttpSecurity security = HttpSecurity::tls) {
+        server = HttpServer::listen(loop.get_executor(), "127.0.0.1:0", limits, security).value();
+        server->route("POST", "/review", &describe);
+        server->route("/hello", [] { return HttpAnswer{.body = "hello\n"}; });
+        server->start();
+    }
+    void start(HttpLimits limits = {}) {
+        listen(limits);
+        ASSERT_TRUE(server->use(issue()));
+    }
+    [[nodiscard]] CertifiedKey issue(const std::string& name = "one") const {
+        return issue_certificate(authority, {.common_name = name,
+                                             .names = {name, "127.0.0.1"},
+                                             .validity = {now() - 1h, now() + 1h}})
+            .value();
+    }
+    [[nodiscard]] static WallTime now() { return SystemClock{}.wall(); }
+
+    /// A TLS connection that expects the name; the error of the handshake.
+    Task<error_code> connect(TlsStream* stream) const {
+        const tcp::endpoint peer{asio::ip::address_v4::loopback(), server->port()};
+        co_await stream->lowest_layer().async_connect(peer, asio::use_awaitable);
+        const auto [error] = co_await stream->async_handshake(ssl::stream_base::client, as_result);
+        co_return error;
+    }
+    [[nodiscard]] TlsStream client(const std::string& name = "one") {
+        TlsStream stream(loop, client_context);
+        stream.set_verify_callback(ssl::host_name_verification(name));
+        return stream;
+    }
+    /// One request on a connection of its own: the answer's bytes, or why there is none.
+    Task<std::string> exchange(std::string request, std::string name = "one") {
+        auto stream = client(name);
+        const auto failed = co_await connect(&stream);
+        if (failed) {
+            co_return "no TLS: " + failed.message();
+        }
+        co_return co_await say(&stream, std::move(request));
+    }
+    static Task<std::string> say(TlsStream* stream, std::string request) {
+        co_await asio::async_write(*stream, asio::buffer(request), as_result);
+        std::string answer;
+        co_await asio::async_read(*stream, asio::dynamic_buffer(answer), as_result);
+        co_return answer;
+    }
+    template <class T>
+    T run(Task<T> task) {
+        return test::run_until_done(loop, std::move(task));
+    }
+    void TearDown() override { run(server->stop()); }
+
+    asio::io_context loop{1};
+    CertifiedKey authority =
+        make_authority("tests", {.from = now() - 1h, .until = now() + 24h}).value();
+    ssl::context client_context = [this] {
+        ssl::context context(ssl::context::tls_client);
+        context.add_certificate_authority(asio::buffer(authority.chain));
+        context.set_verify_mode(ssl::verify_peer);
+        return context;
+    }();
+    std::unique_ptr<HttpServer> server;
+};
+
+TEST_F(HttpsServerTest, AnswersWhoVerifiesItsCertificate) {
+    start();
+
+    EXPECT_THAT(run(exchange(get("/hello"))), HasSubstr("\r\n\r\nhello\n"));
+    EXPECT_THAT(run(exchange(get("/hello"), "127.0.0.1")), HasSubstr("\r\n\r\nhello\n"));
+    EXPECT_THAT(run(exchange(get("/hello"), "two")), StartsWith("no TLS: "));
+}
+
+TEST_F(HttpsServerTest, HandsABodyToItsHandler) {
+    start();
+
+    const auto answer = run(exchange(post("/review?dryRun=All", "{}")));
+
+    EXPECT_THAT(answer, StartsWith("HTTP/1.1 200 OK"));
+    EXPECT_THAT(answer, HasSubstr("X-Bytes: 2\r\n"));
+    EXPECT_THAT(answer, HasSubstr("\r\n\r\nPOST /review ? dryRun=All application/json {}"));
+}
+
+TEST_F(HttpsServerTest, TakesMegabytesWhereItMay) {
+    start({.body_bytes = 8U << 20U});
+
+    const auto fits = run(exchange(post("/review", std::string(8U << 20U, 'x'))));
+    const auto too_long = run(exchange(post("/review", std::string((8U << 20U) + 1, 'x'))));
+
+    EXPECT_THAT(fits, HasSubstr("X-Bytes: 8388608\r\n"));
+    EXPECT_THAT(too_long, StartsWith("HTTP/1.1 413"));
+}
+
+TEST_F(HttpsServerTest, BodiesOfAllConnectionsHaveABound) {
+    start({.body_bytes = 1U << 20U, .all_bodies_bytes = 3U << 19U});
+    const std::string head = "POST /review HTTP/1.1\r\nContent-Length: 1048576\r\n\r\n";
+    auto slow = client();
+    const auto half = [&]() -> Task<> {
+        co_await connect(&slow);
+        co_await asio::async_write(slow, asio::buffer(head + "x"), as_result);
+    };
+    run(half());
+
+    std::string answer;
+    for (int i = 0; i < 1000 && answer.find("503") == std::string::npos; ++i) {
+        answer = run(exchange(post("/review", std::string(1U << 20U, 'x'))));
+    }
+    EXPECT_THAT(answer, StartsWith("HTTP/1.1 503"));
+    EXPECT_THAT(run(exchange(post("/review", "small"))), HasSubstr("small"));
+
+    const auto rest = std::string((1U << 20U) - 1, 'x') + get("/hello");
+    EXPECT_THAT(run(say(&slow, rest)), HasSubstr("hello"));
+    EXPECT_THAT(run(exchange(post("/review", std::string(1U << 20U, 'x')))), HasSubstr("200 OK"));
+}
+
+TEST_F(HttpsServerTest, TellsTheMethodsThatAPathHas) {
+    start();
+
+    const auto answer = run(exchange(get("/review", "DELETE")));
+
+    EXPECT_THAT(answer, StartsWith("HTTP/1.1 405"));
+    EXPECT_THAT(answer, HasSubstr("Allow: POST\r\n"));
+    EXPECT_THAT(run(exchange(get("/hello", "PUT"))), HasSubstr("Allow: GET, HEAD\r\n"));
+}
+
+TEST_F(HttpsServerTest, NewConnectionsGetTheNewCertificateAndOpenOnesGoOn) {
+    start();
+    auto old = client();
+    ASSERT_FALSE(run(connect(&old)));
+
+    ASSERT_TRUE(server->use(issue("two")));
+
+    EXPECT_THAT(run(exchange(get("/hello"), "two")), HasSubstr("hello"));
+    EXPECT_THAT(run(exchange(get("/hello"), "one")), StartsWith("no TLS: "));
+    EXPECT_THAT(run(say(&old, get("/hello"))), HasSubstr("hello"));
+}
+
+TEST_F(HttpsServerTest, AWrongPairIsRefusedAndTheLastOneStays) {
+    start();
+
+    const auto mixed = server->use({.chain = issue("two").chain, .key = issue("two").key});
+    const auto rubbish = server->use({.chain = "rubbish", .key = issue().key});
+
+    ASSERT_FALSE(mixed);
+    EXPECT_EQ(mixed.error().code, Errc::invalid);
+    EXPECT_THAT(mixed.error().message, HasSubstr("serving certificate: expected the private key"));
+    ASSERT_FALSE(rubbish);
+    EXPECT_THAT(run(exchange(get("/hello"))), HasSubstr("hello"));
+}
+
+TEST_F(HttpsServerTest, RefusesAllBeforeItHasACertificate) {
+    listen();
+
+    EXPECT_THAT(run(exchange(get("/hello"))), StartsWith("no TLS: "));
+    EXPECT_EQ(run(talk(server->port(), get("/hello"))), "");
+}
+
+TEST_F(HttpsServerTest, RefusesTlsBefore12) {
+    start();
+    auto stream = client();
+    SSL_set_min_proto_version(stream.native_handle(), TLS1_VERSION);
+    SSL_set_max_proto_version(stream.native_handle(), TLS1_1_VERSION);
+
+    EXPECT_TRUE(run(connect(&stream)));
+}
+
+TEST_F(HttpsServerTest, PlainHttpToTheTlsPortIsEnded) {
+    start({.idle = 1h});
+
+    EXPECT_THAT(run(talk(server->port(), get("/hello"))), testing::Not(HasSubstr("hello")));
+    EXPECT_THAT(run(exchange(get("/hello"))), HasSubstr("hello"));
+}
+
+TEST_F(HttpsServerTest, AHandshakeThatStallsIsEndedAndCostsTheOthersNothing) {
+    start({.idle = 100ms});
+    tcp::socket silent(loop);
+    silent.connect({asio::ip::address_v4::loopback(), server->port()});
+    const std::string begin("\x16\x03\x01\x02", 4);
+    asio::write(silent, asio::buffer(begin));
+
+    EXPECT_THAT(run(exchange(get("/hello"))), HasSubstr("hello"));
+    const auto ended = [&]() -> Task<> {
+        std::string nothing;
+        co_await asio::async_read(silent, asio::dynamic_buffer(nothing), as_result);
+    };
+    run(ended());
+    while (server->connections() > 0) {
+        loop.run_one_for(a_while);
+    }
+}
+
+TEST_F(HttpsServerTest, AStopEndsHandlersThatStillWait) {
+    listen({}, HttpSecurity::plain);
+    bool waits = false;
+    bool ended = false;
+    const auto wait = [&](HttpRequest /*request*/) -> Task<HttpAnswer> {
+        asio::steady_timer forever(loop, 1h);
+        waits = true;
+        co_await forever.async_wait(as_result);
+        ended = true;
+        co_return HttpAnswer{};
+    };
+    server->route("GET", "/wait", wait);
+    std::string answer = "none yet";
+    asio::co_spawn(
+        loop, talk(server->port(), get("/wait")),
+        [&answer](const std::exception_ptr&, std::string got) { answer = std::move(got); });
+    while (!waits) {
+        loop.run_one();
+    }
+
+    run(server->stop());
+
+    EXPECT_TRUE(ended);
+    EXPECT_EQ(server->connections(), 0U);
+    while (!answer.empty()) {
+        loop.run_one();
+    }
+}
+
+TEST_F(HttpsServerTest, AHandlerThatThrowsEndsItsConnectionOnly) {
+    listen({}, HttpSecurity::plain);
+    server->route("GET", "/throw", [](const HttpRequest&) -> Task<HttpAnswer> {
+        throw std::runtime_error("broken");
+        co_return HttpAnswer{};
+    });
+
+    EXPECT_EQ(run(talk(server->port(), get("/throw"))), "");
+    EXPECT_THAT(run(talk(server->port(), get("/hello"))), HasSubstr("hello"));
+}
+
+}  // namespace
+}  // namespace scout::daemon
