@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "aggregator/serving_authority.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace scout::aggregator {
+namespace {
+
+/// Distinct in a list of authorities; what tells them apart for programs are their keys.
+std::string authority_name(WallTime now) {
+    return "virt-scout CA " + rfc3339(now);
+}
+
+/// A previous certificate that peers still need: it can be read and holds on.
+bool is_known_still(const std::string& certificate, WallTime now) {
+    const auto validity = validity_of(certificate);
+    return validity && now <= validity->until;
+}
+
+}  // namespace
+
+bool is_due(const Validity& validity, WallTime now) noexcept {
+    return now < validity.from || now >= validity.from + (validity.until - validity.from) * 2 / 3;
+}
+
+Status check(const StoredAuthority& stored) {
+    return check_authority(stored.current);
+}
+
+Result<std::optional<StoredAuthority>> renew(const std::optional<StoredAuthority>& stored,
+                                             WallTime now, const CertificateRules& rules) {
+    if (stored && check(*stored)) {
+        const auto validity = validity_of(stored->current.chain);
+        if (validity && !is_due(*validity, now)) {
+            return std::nullopt;
+        }
+    }
+    auto made = make_authority(
+        authority_name(now), {.from = now - rules.backdated, .until = now + rules.authority_life});
+    if (!made) {
+        return fail(std::move(made.error()));
+    }
+    StoredAuthority next{.current = *std::move(made), .previous = {}};
+    for (const auto* known :
+         {stored ? &stored->current.chain : nullptr, stored ? &stored->previous : nullptr}) {
+        if (known != nullptr && next.previous.empty() && is_known_still(*known, now)) {
+            next.previous = *known;
+        }
+    }
+    return next;
+}
+
+std::string bundle(const StoredAuthority& stored, WallTime now, const CertificateRules& rules) {
+    const auto validity = validity_of(stored.current.chain);
+    const bool fresh = validity && now < validity->from + rules.overlap;
+    return fresh && is_known_still(stored.previous, now) ? stored.current.chain + stored.previous
+                                                         : stored.current.chain;
+}
+
+ServingCertificate::ServingCertificate(std::vector<std::string> names, CertificateRules rules)
+    : names_(std::move(names)), rules_(rules) {}
+
+Result<bool> ServingCertificate::follow(const StoredAuthority& stored, WallTime now) {
+    if (!should_change(stored, now)) {
+        return false;
+    }
+    const auto authority = validity_of(stored.current.chain);
+    if (!authority) {
+        return fail(authority.error());
+    }
+    if (now > authority->until) {
+        return fail(Errc::invalid, "the authority expired at " + rfc3339(authority->until) +
+                                       "; a leader renews it: is there one?");
+    }
+    const Validity validity{.from = now - rules_.backdated,
+                            .until = std::min(now + rules_.serving_life, authority->until)};
+    auto issued = issue_certificate(stored.current, {.common_name = names_.front(),
+                                                     .names = names_,
+                                                     .purpose = CertificatePurpose::server,
+                                                     .validity = validity});
+    if (!issued) {
+        return fail(std::move(issued.error()));
+    }
+    cleanse(pair_.key);
+    pair_ = *std::move(issued);
+    validity_ = validity;
+    authority_ = stored.current.chain;
+    return true;
+}
+
+bool ServingCertificate::should_change(const StoredAuthority& stored, WallTime now) const {
+    if (pair_.chain.empty() || is_due(validity_, now)) {
+        return true;
+    }
+    if (authority_ == stored.current.chain) {
+        return false;
+    }
+    const auto validity = validity_of(stored.current.chain);
+    const bool settled = !validity || now >= validity->from + rules_.backdated + rules_.settle;
+    return settled || authority_ != stored.previous;
+}
+
+}  // namespace scout::aggregator

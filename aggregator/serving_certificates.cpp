@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "aggregator/serving_certificates.h"
+
+#include <algorithm>
+
+#include <boost/asio/cancellation_state.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <spdlog/spdlog.h>
+
+#include "base/files.h"
+#include "base/logging.h"
+#include "kube/resource.h"
+
+namespace scout::aggregator {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr const char* field_manager = "virt-scout";
+constexpr auto call_limit = 15s;
+constexpr double look_jitter = 0.2;
+constexpr std::size_t pem_limit = std::size_t{1} << 20U;
+constexpr unsigned not_found = 404;
+
+const kube::Resource& secrets() {
+    static const kube::Resource resource{.version = "v1", .plural = "secrets", .kind = "Secret"};
+    return resource;
+}
+
+const kube::Resource& config_maps() {
+    static const kube::Resource resource{
+        .version = "v1", .plural = "configmaps", .kind = "ConfigMap"};
+    return resource;
+}
+
+const kube::Resource& webhook_configurations() {
+    static const kube::Resource resource{.group = "admissionregistration.k8s.io",
+                                         .version = "v1",
+                                         .plural = "mutatingwebhookconfigurations",
+                                         .kind = "MutatingWebhookConfiguration",
+                                         .namespaced = false};
+    return resource;
+}
+
+std::vector<std::string> names_of(const ServingSettings& settings) {
+    const auto in_space = settings.service + "." + settings.space;
+    std::vector<std::string> names{settings.service, in_space, in_space + ".svc",
+                                   in_space + ".svc.cluster.local"};
+    names.insert(names.end(), settings.names.begin(), settings.names.end());
+    return names;
+}
+
+/// Of whoever makes the Secret: no two processes share it.
+std::string maker(std::uint64_t number) {
+    return std::string{field_manager} + "-" + std::to_string(number);
+}
+
+kube::CallOptions reading() {
+    kube::CallOptions options;
+    options.limit = call_limit;
+    return options;
+}
+
+/// The object, or nothing if there is none.
+Result<std::optional<std::string>> found(kube::ApiResult<std::string> answer) {
+    if (!answer && answer.error().status == not_found) {
+        return std::nullopt;
+    }
+    return kube::plain(std::move(answer)).map([](std::string&& body) {
+        return std::optional{std::move(body)};
+    });
+}
+
+Status plain(kube::ApiResult<std::string> answer) {
+    return kube::plain(kube::without_body(std::move(answer)));
+}
+
+}  // namespace
+
+ServingCertificates::ServingCertificates(const asio::any_io_executor& loop, kube::Client& client,
+                                         std::function<SteadyTime()> may_write_until,
+                                         ServingSettings settings, const Clock& clock)
+    : client_(client),
+      may_write_until_(std::move(may_write_until)),
+      settings_(std::move(settings)),
+      clock_(clock),
+      sleep_(loop),
+      random_(settings_.seed),
+      backoff_(settings_.seed),
+      certificate_(names_of(settings_), settings_.rules) {}
+
+Task<> ServingCertificates::run() {
+    for (;;) {
+        const bool well = co_await turn();
+        if (well) {
+            backoff_.reset();
+        }
+        sleep_.expires_after(well ? jittered(settings_.look_every, look_jitter, random_)
+                                  : backoff_.next());
+        const auto [cancelled] = co_await sleep_.async_wait(as_result);
+        if (cancelled) {
+            break;
+        }
+    }
+}
+
+ServingFacts ServingCertificates::facts() const {
+    auto facts = facts_;
+    for (const auto& [step, trouble] : troubles_) {
+        facts.trouble += (facts.trouble.empty() ? "" : "; ") + trouble;
+    }
+    if (!facts.serving_until) {
+        facts.missing = "no serving certificate yet: " +
+                        (facts.trouble.empty() ? "it is being looked for" : facts.trouble);
+    }
+    return facts;
+}
+
+/// True: all is as it should be.
+Task<bool> ServingCertificates::turn() {
+    if (settings_.files) {
+        co_return note("files", follow_files());
+    }
+    const auto stored = co_await authority();
+    if (!note("authority", stored.map([](const StoredAuthority&) {}))) {
+        co_return false;
+    }
+    bool well = true;
+    if (leads()) {
+        well = co_await tell(*stored);
+    }
+    // After that: peers know an authority before it is used.
+    co_return note("serving", follow(*stored)) && well;
+}
+
+/// Makes the authority known, as the leader.
+Task<bool> ServingCertificates::tell(StoredAuthority authority) {
+    const auto known = bundle(authority, clock_.wall(), settings_.rules);
+    const auto published = co_await publish(known);
+    bool well = note("config map", published);
+    for (const auto& webhook : settings_.webhooks) {
+        const auto injected = co_await inject(webhook, known);
+        well = note("webhook " + webhook, injected) && well;
+    }
+    co_return well;
+}
+
+/// What lies in the Secret, made right if we lead.
+Task<Result<StoredAuthority>> ServingCertificates::authority() {
+    const auto place = "Secret " + settings_.space + "/" + settings_.authority;
+    auto secret = co_await read_secret();
+    if (!secret) {
+        co_return fail(std::move(secret.error()));
+    }
+    std::optional<StoredAuthority> stored;
+    Status checked = fail(Errc::not_found, place + ": found none; the leader makes it");
+    if (*secret) {
+        stored = (*secret)->authority;
+        checked = check(*stored).map_error([&place](Error&& error) {
+            return std::move(error).within(place + " is damaged; the leader makes it anew");
+        });
+    }
+    auto next = leads() ? renew(stored, clock_.wall(), settings_.rules)
+                        : Result<std::optional<StoredAuthority>>{};
+    if (!next) {
+        co_return fail(std::move(next.error()));
+    }
+    if (!*next) {
+        co_return std::move(checked).map([&stored] { return *std::move(stored); });
+    }
+    auto written = co_await write_secret(*std::move(secret), **next);
+    if (!written) {
+        co_return fail(std::move(written.error()));
+    }
+    spdlog::log(checked || !stored ? spdlog::level::info : spdlog::level::warn,
+                "certificate authority made anew place={} before={}", log_value(place),
+                log_value(checked ? "due for renewal" : checked.error().message));
+    co_return **std::move(next);
+}
+
+Task<Result<std::optional<AuthoritySecret>>> ServingCertificates::read_secret() {
+    kube::Target target{.resource = secrets(),
+                        .object = {.space = settings_.space, .name = settings_.authority}};
+    const auto options = reading();
+    auto answer = co_await client_.get(std::move(target), options);
+    auto body = found(std::move(answer));
+    if (!body) {
+        co_return fail(std::move(body.error()));
+    }
+    if (!*body) {
+        co_return std::nullopt;
+    }
+    auto secret = parse_authority_secret(**body);
+    cleanse(**body);
+    co_return std::move(secret).map(
+        [](AuthoritySecret&& read) { return std::optional{std::move(read)}; });
+}
+
+/// Never over what another replica wrote. Made by apply, for which a right to this one name is
+/// enough: who may POST Secrets may do so for all names, and have tokens of any account that way. A
+/// manager of its own makes two makers conflict.
+Task<Status> ServingCertificates::write_secret(std::optional<AuthoritySecret> before,
+                                               StoredAuthority authority) {
+    const auto options = writing();
+    if (!options) {
+        co_return fail(options.error());
+    }
+    kube::Target target{.resource = secrets(),
+                        .object = {.space = settings_.space, .name = settings_.authority}};
+    kube::ApiResult<std::string> answer;
+    if (before) {
+        auto patch = authority_secret_patch(*before, authority);
+        answer = co_await client_.merge_patch(std::move(target), std::move(patch), *options);
+    } else {
+        auto body = authority_secret_json(target.object, authority);
+        kube::ApplyOptions apply{.manager = maker(random_()), .force = false};
+        answer =
+            co_await client_.apply(std::move(target), std::move(body), std::move(apply), *options);
+    }
+    if (answer) {
+        ++facts_.written;
+    }
+    co_return plain(std::move(answer));
+}
+
+Task<Status> ServingCertificates::publish(std::string bundle) {
+    kube::Target target{.resource = config_maps(),
+                        .object = {.space = settings_.space, .name = settings_.authority}};
+    const auto look = reading();
+    auto answer = co_await client_.get(target, look);
+    auto body = found(std::move(answer));
+    if (!body) {
+        co_return fail(std::move(body.error()));
+    }
+    if (*body && parse_bundle_map(**body) == bundle) {
+        co_return Status{};
+    }
+    const auto options = writing();
+    if (!options) {
+        co_return fail(options.error());
+    }
+    auto map = bundle_map_json(target.object, bundle);
+    kube::ApplyOptions apply{.manager = field_manager, .force = true};
+    answer = co_await client_.apply(std::move(target), std::move(map), std::move(apply), *options);
+    if (answer) {
+        ++facts_.written;
+    }
+    co_return plain(std::move(answer));
+}
+
+/// A configuration that is absent is none of ours to make: it calls nobody.
+Task<Status> ServingCertificates::inject(std::string webhook, std::string bundle) {
+    kube::Target target{.resource = webhook_configurations(),
+                        .object = {.space = {}, .name = webhook}};
+    const auto look = reading();
+    auto answer = co_await client_.get(target, look);
+    const auto body = found(std::move(answer));
+    if (!body || !*body) {
+        co_return body.map([](const auto&) {});
+    }
+    auto patch = webhook_patch(**body, bundle);
+    if (!patch || !*patch) {
+        co_return patch.map([](const auto&) {});
+    }
+    const auto options = writing();
+    if (!options) {
+        co_return fail(options.error());
+    }
+    answer = co_await client_.json_patch(std::move(target), **std::move(patch), *options);
+    if (answer) {
+        ++facts_.written;
+        spdlog::info("certificate authority told to webhooks configuration={}", log_value(webhook));
+    }
+    co_return plain(std::move(answer));
+}
+
+Status ServingCertificates::follow(const StoredAuthority& authority) {
+    if (const auto validity = validity_of(authority.current.chain)) {
+        facts_.authority_until = validity->until;
+    }
+    const auto changed = certificate_.follow(authority, clock_.wall());
+    if (!changed) {
+        return fail(changed.error());
+    }
+    if (*changed) {
+        serve(certificate_.pair(), certificate_.valid_until());
+    }
+    return {};
+}
+
+/// Both files are small and local: they are read on the loop.
+Status ServingCertificates::follow_files() {
+    auto chain = read_file(settings_.files->certificate, pem_limit);
+    auto key = read_file(settings_.files->key, pem_limit);
+    if (!chain || !key) {
+        return fail(!chain ? std::move(chain.error()) : std::move(key.error()));
+    }
+    CertifiedKey pair{.chain = *std::move(chain), .key = *std::move(key)};
+    if (pair == from_files_) {
+        return {};
+    }
+    auto checked = check_key(pair);
+    if (!checked) {
+        return fail(std::move(checked.error())
+                        .within("serving certificate " + settings_.files->certificate.string() +
+                                " with key " + settings_.files->key.string()));
+    }
+    from_files_ = std::move(pair);
+    return validity_of(from_files_.chain).map([this](const Validity& validity) {
+        serve(from_files_, validity.until);
+    });
+}
+
+void ServingCertificates::serve(const CertifiedKey& pair, WallTime until) {
+    facts_.serving_until = until;
+    ++facts_.issued;
+    spdlog::info("serving certificate changed valid_until={}", rfc3339(until));
+    if (handler_) {
+        handler_(pair);
+    }
+}
+
+/// No write may arrive when another one leads already.
+Result<kube::CallOptions> ServingCertificates::writing() const {
+    const auto until = may_write_until_();
+    const auto now = clock_.steady();
+    if (until <= now) {
+        return fail(Errc::unavailable, "leadership is lost");
+    }
+    kube::CallOptions options;
+    options.limit = std::min<std::chrono::milliseconds>(
+        std::chrono::floor<std::chrono::milliseconds>(until - now), call_limit);
+    return options;
+}
+
+/// True if it is done. What goes wrong is said when it begins, and when it changes.
+bool ServingCertificates::note(const std::string& step, const Status& done) {
+    if (done) {
+        if (troubles_.erase(step) > 0) {
+            spdlog::info("serving certificates: as it should be again step={}", log_value(step));
+        }
+        return true;
+    }
+    auto& said = troubles_[step];
+    if (done.error().code != Errc::cancelled && said != done.error().message) {
+        said = done.error().message;
+        spdlog::warn("serving certificates: tried again step={} reason={}", log_value(step),
+                     log_value(said));
+    }
+    return false;
+}
+
+}  // namespace scout::aggregator
