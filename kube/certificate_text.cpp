@@ -10,25 +10,18 @@
 #include <boost/asio/ip/address_v4.hpp>
 #include <boost/asio/ip/address_v6.hpp>
 #include <openssl/asn1.h>
-#include <openssl/bio.h>
-#include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
 #include "base/logging.h"
+#include "base/openssl_handles.h"
 
 namespace scout::kube {
 namespace {
 
 constexpr std::size_t most_names = 10;
 
-struct BioRelease {
-    void operator()(BIO* bio) const noexcept { BIO_free_all(bio); }
-};
-struct NamesRelease {
-    void operator()(GENERAL_NAMES* names) const noexcept { GENERAL_NAMES_free(names); }
-};
-using Bio = std::unique_ptr<BIO, BioRelease>;
-using Names = std::unique_ptr<GENERAL_NAMES, NamesRelease>;
+using openssl::Bio;
+using Names = std::unique_ptr<GENERAL_NAMES, openssl::Releaser<GENERAL_NAMES_free>>;
 
 std::string text_of(BIO* bio) {
     char* data = nullptr;

@@ -6,11 +6,8 @@
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/security/tls_certificate_provider.h>
 #include <grpcpp/security/tls_credentials_options.h>
-#include <openssl/bio.h>
-#include <openssl/err.h>
-#include <openssl/pem.h>
-#include <openssl/x509.h>
 
+#include "base/certificates.h"
 #include "base/files.h"
 #include "wire/endpoint.h"
 #include "wire/tls_memory.h"
@@ -29,72 +26,31 @@ constexpr int first_reconnect_ms = 500;
 /// gRPC adds up to a fifth. An agent's own waits come on top (agent/reporter.cpp).
 constexpr int last_reconnect_ms = 10'000;
 
-template <auto Release>
-struct Releaser {
-    template <class T>
-    void operator()(T* object) const noexcept {
-        Release(object);
-    }
-};
-using Bio = std::unique_ptr<BIO, Releaser<BIO_free_all>>;
-using Certificate = std::unique_ptr<X509, Releaser<X509_free>>;
-using Key = std::unique_ptr<EVP_PKEY, Releaser<EVP_PKEY_free>>;
-
-Result<Bio> read_pem(const std::filesystem::path& path, std::string_view what) {
-    auto text = read_file(path, pem_limit);
-    if (!text) {
-        return fail(Errc::invalid, std::string{what} + ": " + text.error().message);
-    }
-    Bio bio{BIO_new(BIO_s_mem())};
-    BIO_write(bio.get(), text->data(), static_cast<int>(text->size()));
-    return bio;
-}
-
-/// A key that asks for a password must not stop the daemon at a prompt.
-int no_password(char* /*buffer*/, int /*size*/, int /*writing*/, void* /*user*/) {
-    return 0;
-}
-
-Result<Certificate> read_certificate(const std::filesystem::path& path, std::string_view what) {
-    auto bio = read_pem(path, what);
-    if (!bio) {
-        return fail(std::move(bio.error()));
-    }
-    Certificate certificate{PEM_read_bio_X509(bio->get(), nullptr, no_password, nullptr)};
-    ERR_clear_error();
-    if (!certificate) {
-        return fail(Errc::invalid, std::string{what} + ": " + path.string() +
-                                       ": expected a certificate in PEM form, found none");
-    }
-    return certificate;
+Result<std::string> read_pem(const std::filesystem::path& path, std::string_view what) {
+    return read_file(path, pem_limit).map_error([what](Error&& error) {
+        return Error{.code = Errc::invalid,
+                     .message = std::string{what} + ": " + std::move(error.message)};
+    });
 }
 
 /// gRPC tells a wrong file only in its own log, at the first handshake; we tell it at the start.
 Status check_files(const TlsFiles& files) {
-    if (auto authority = read_certificate(files.ca, "TLS CA file"); !authority) {
-        return fail(std::move(authority.error()));
+    const auto authority = read_pem(files.ca, "TLS CA file");
+    const auto chain = read_pem(files.certificate, "TLS certificate file");
+    const auto key = read_pem(files.key, "TLS key file");
+    for (const auto* text : {&authority, &chain, &key}) {
+        if (!*text) {
+            return fail(text->error());
+        }
     }
-    auto certificate = read_certificate(files.certificate, "TLS certificate file");
-    if (!certificate) {
-        return fail(std::move(certificate.error()));
+    if (const auto read = validity_of(*authority); !read) {
+        auto error = read.error();
+        return fail(std::move(error).within("TLS CA file: " + files.ca.string()));
     }
-    auto bio = read_pem(files.key, "TLS key file");
-    if (!bio) {
-        return fail(std::move(bio.error()));
-    }
-    const Key key{PEM_read_bio_PrivateKey(bio->get(), nullptr, no_password, nullptr)};
-    const bool matches = key && X509_check_private_key(certificate->get(), key.get()) == 1;
-    ERR_clear_error();
-    if (!key) {
-        return fail(Errc::invalid, "TLS key file: " + files.key.string() +
-                                       ": expected a private key in PEM form without a password");
-    }
-    if (!matches) {
-        return fail(Errc::invalid, "TLS key file: " + files.key.string() +
-                                       ": does not belong to the certificate " +
-                                       files.certificate.string());
-    }
-    return {};
+    return check_key({.chain = *chain, .key = *key}).map_error([&files](Error&& error) {
+        return std::move(error).within("TLS certificate file " + files.certificate.string() +
+                                       " with key file " + files.key.string());
+    });
 }
 
 std::shared_ptr<tls::CertificateProviderInterface> watch(const TlsFiles& files) {

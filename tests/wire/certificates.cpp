@@ -4,25 +4,17 @@
 #include <fstream>
 #include <stdexcept>
 
-#include <openssl/bio.h>
-#include <openssl/evp.h>
 #include <openssl/pem.h>
-#include <openssl/x509.h>
 #include <openssl/x509v3.h>
+
+#include "base/openssl_handles.h"
 
 namespace scout::test {
 namespace {
 
-template <auto Release>
-struct Releaser {
-    template <class T>
-    void operator()(T* object) const noexcept {
-        Release(object);
-    }
-};
-using Certificate = std::unique_ptr<X509, Releaser<X509_free>>;
-using Key = std::unique_ptr<EVP_PKEY, Releaser<EVP_PKEY_free>>;
-using Bio = std::unique_ptr<BIO, Releaser<BIO_free_all>>;
+using openssl::Bio;
+using openssl::Certificate;
+using openssl::Key;
 
 void need(bool good, const char* step) {
     if (!good) {
