@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/level_keeper.h"
 
+#include <algorithm>
+#include <iterator>
 #include <span>
+#include <tuple>
 
 namespace scout::cluster {
 namespace {
@@ -104,6 +107,41 @@ std::vector<LevelKeeper::Change> LevelKeeper::take_changes() {
     }
     touched_.clear();
     return changes;
+}
+
+LevelStanding LevelKeeper::standing(std::string_view arch, std::size_t most_names) const {
+    LevelStanding best;
+    for (const auto& [name, group] : groups_) {
+        if (arch.empty() || arch == name) {
+            auto found = standing(group, most_names);
+            if (std::tie(found.best, found.counted) > std::tie(best.best, best.counted)) {
+                best = std::move(found);
+            }
+        }
+    }
+    return best;
+}
+
+LevelStanding LevelKeeper::standing(const Group& group, std::size_t most_names) const {
+    LevelStanding standing;
+    std::vector<std::string_view> names;
+    for (const auto& [number, members] : group.classes) {
+        standing.counted += members.nodes.size();
+        const auto level = level_of(*members.nodes.front());
+        if (level > standing.best) {
+            standing.best = level;
+            names.clear();
+        }
+        if (level == standing.best) {
+            std::transform(members.nodes.begin(), members.nodes.end(), std::back_inserter(names),
+                           [](const Node* node) { return node->name; });
+        }
+    }
+    standing.with_best = names.size();
+    standing.best_nodes.resize(std::min(most_names, names.size()));
+    std::partial_sort_copy(names.begin(), names.end(), standing.best_nodes.begin(),
+                           standing.best_nodes.end());
+    return standing;
 }
 
 LevelKeeper::Group& LevelKeeper::group_of(const std::string& arch) {

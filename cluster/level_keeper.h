@@ -29,6 +29,14 @@ struct LevelLabel {
     bool operator==(const LevelLabel&) const = default;
 };
 
+/// How the counted nodes of an architecture stand.
+struct LevelStanding {
+    std::size_t counted = 0;
+    unsigned best = 0;                    ///< the highest level
+    std::vector<std::string> best_nodes;  ///< the first few that have it, by name
+    std::size_t with_best = 0;            ///< how many have it
+};
+
 /// Keeps the levels of a fleet current while its nodes come, change and go and while time passes:
 /// what judge_levels() says of all nodes at once. A change touches the class of one node, and then
 /// the nodes of those classes whose level it changed. Pure; one thread; times need not be
@@ -61,6 +69,10 @@ public:
     /// Nodes whose label, wanted or carried, is not as it was told last; one that is in step is
     /// told only after it was not. In no order.
     [[nodiscard]] std::vector<Change> take_changes();
+
+    /// Of the architecture; empty: of the one with the highest level, of equals the one with most
+    /// nodes. With at most so many names.
+    [[nodiscard]] LevelStanding standing(std::string_view arch, std::size_t most_names) const;
 
     [[nodiscard]] std::size_t nodes() const noexcept { return nodes_.size(); }
 
@@ -99,6 +111,7 @@ private:
     void stop_counting(Node& node);
     void expect(Node& node, std::optional<WallTime> counts_until);
     void find_changed_levels(Group& group);
+    [[nodiscard]] LevelStanding standing(const Group& group, std::size_t most_names) const;
     [[nodiscard]] unsigned level_of(const Node& node) const;
     [[nodiscard]] LevelLabel label_of(const Node& node) const;
 

@@ -26,6 +26,7 @@ using std::chrono::seconds;
 using test::cordon;
 using test::node_object;
 using test::plain_labels;
+using testing::ElementsAre;
 using testing::IsEmpty;
 
 const WallTime start{std::chrono::hours{500'000}};
@@ -79,6 +80,31 @@ TEST(LevelKeeperTest, SeesWhatOthersWroteIntoItsLabel) {
         keeper.put(node_object("a", labelled(value)), start);
         EXPECT_EQ(take(keeper), (Told{{"a", {0, value}}}));
     }
+}
+
+TEST(LevelKeeperTest, TellsHowTheNodesOfAnArchitectureStand) {
+    auto other = plain_labels();
+    other["kubernetes.io/arch"] = "s390x";
+    LevelKeeper keeper({}, {});
+    for (const char* name : {"d", "b", "c"}) {
+        keeper.put(node_object(name, plain_labels("Small")), start);
+    }
+    auto demanding = plain_labels();
+    demanding["host-model-required-features.node.kubevirt.io/avx"] = "true";
+    keeper.put(node_object("a", demanding), start);
+    keeper.put(node_object("alone", other), start);
+
+    const auto standing = keeper.standing("amd64", 2);
+    EXPECT_EQ(standing.counted, 4U);
+    EXPECT_EQ(standing.best, 100U);
+    EXPECT_THAT(standing.best_nodes, ElementsAre("b", "c"));
+    EXPECT_EQ(standing.with_best, 3U);
+
+    EXPECT_EQ(keeper.standing("s390x", 2).counted, 1U);
+    EXPECT_EQ(keeper.standing("s390x", 2).best, 0U);
+    EXPECT_EQ(keeper.standing("riscv64", 2).counted, 0U);
+    EXPECT_EQ(keeper.standing({}, 1).counted, 4U);
+    EXPECT_THAT(keeper.standing({}, 1).best_nodes, ElementsAre("b"));
 }
 
 TEST(LevelKeeperTest, WantsNoLabelOnNodesThatDoNotCount) {
