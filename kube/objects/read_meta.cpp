@@ -40,6 +40,16 @@ Status read_json(JsonValue value, Keys& target) {
     });
 }
 
+Status read_json(JsonValue value, RawObject& target) {
+    auto object = value.object();
+    const auto text = object ? object->raw() : fail(std::move(object.error()));
+    if (!text) {
+        return fail(text.error());
+    }
+    target.target = *text;
+    return {};
+}
+
 Status read_json(JsonValue value, PreferredLevel& target) {
     return read_members(value, Field{"level", target.level}, Field{"weight", target.weight});
 }

@@ -23,6 +23,12 @@ struct Keys {
 };
 [[nodiscard]] Status read_json(JsonValue value, Keys& target);
 
+/// An object as it stands in the document.
+struct RawObject {
+    std::string& target;
+};
+[[nodiscard]] Status read_json(JsonValue value, RawObject& target);
+
 [[nodiscard]] Status read_json(JsonValue value, PreferredLevel& target);
 
 /// An object that has the demands on levels among its members, and more of it.
