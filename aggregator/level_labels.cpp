@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <chrono>
 #include <utility>
-#include <vector>
 
 #include <boost/asio/this_coro.hpp>
 #include <spdlog/spdlog.h>
 
 #include "aggregator/config_status.h"
+#include "aggregator/kubevirts.h"
 #include "base/logging.h"
 #include "kube/resource.h"
 
@@ -22,12 +22,6 @@ constexpr auto write_limit = 15s;
 constexpr auto least_between_warnings = 10s;
 /// Without anything to wait for: clocks may jump.
 constexpr auto longest_wait = 30s;
-
-std::vector<kube::KubeVirt> objects_of(const kube::Informer<kube::KubeVirt>& informer) {
-    std::vector<kube::KubeVirt> objects;
-    informer.each([&objects](const auto& object) { objects.push_back(*object); });
-    return objects;
-}
 
 /// All that levels take from a KubeVirt object.
 bool judges_alike(const kube::KubeVirt* a, const kube::KubeVirt* b) {
@@ -110,7 +104,7 @@ void LevelLabels::take_settings() {
 
 void LevelLabels::judge_anew() {
     keeper_.start_over(cluster::with_settings(config_.levels, settings_),
-                       objects_of(sources_.kubevirts));
+                       kubevirts_of(sources_.kubevirts));
     const auto now = clock_.wall();
     sources_.nodes.each([this, now](const auto& node) { keeper_.put(*node, now); });
     alarm_.ring();

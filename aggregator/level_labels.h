@@ -61,6 +61,8 @@ public:
     /// Nodes, KubeVirt objects and ScoutConfigs have been listed once.
     [[nodiscard]] bool synced() const noexcept;
     [[nodiscard]] const LevelLabelsCounters& counters() const noexcept { return counters_; }
+    /// Means something once synced().
+    [[nodiscard]] const cluster::LevelKeeper& keeper() const noexcept { return keeper_; }
     /// Nodes whose label differs from what it should be.
     [[nodiscard]] std::size_t out_of_step() const noexcept { return differing_.size(); }
 

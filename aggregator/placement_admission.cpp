@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "aggregator/placement_admission.h"
+
+#include <utility>
+
+#include <spdlog/spdlog.h>
+
+#include "aggregator/kubevirts.h"
+#include "base/logging.h"
+#include "cluster/level_keeper.h"
+#include "cluster/objects.h"
+
+namespace scout::aggregator {
+namespace {
+
+constexpr std::size_t most_names = 3;
+
+/// "a, b and 3 more"
+std::string names_of(const cluster::LevelStanding& standing) {
+    std::string text;
+    for (const auto& name : standing.best_nodes) {
+        text += (text.empty() ? "" : ", ") + name;
+    }
+    const auto more = standing.with_best - standing.best_nodes.size();
+    return more == 0 ? text : text + " and " + std::to_string(more) + " more";
+}
+
+std::string unmet_note(const cluster::LevelRequirement& required,
+                       const cluster::LevelStanding& standing) {
+    return "no node has host-model migratability level " + std::to_string(required.level) +
+           " or above, which " + std::string{to_string(required.source)} +
+           " requires; the best there is is " + std::to_string(standing.best) + ", on " +
+           names_of(standing) + "; the VM waits for a node that has it";
+}
+
+}  // namespace
+
+PlacementAdmission::PlacementAdmission(Sources sources) : sources_(std::move(sources)) {}
+
+daemon::HttpAnswer PlacementAdmission::answer(std::string body) {
+    auto request = kube::decode_admission_review(kube::PaddedText::of(body));
+    if (!request) {
+        ++counters_.refused;
+        return {.status = 400, .body = request.error().message + "\n"};
+    }
+    auto answer = judge(*request);
+    ++counters_.admitted;
+    counters_.patched += answer.patch.empty() ? 0 : 1;
+    counters_.warned += answer.warnings.empty() ? 0 : 1;
+    // Whoever reads a warning sees no sender.
+    for (auto& warning : answer.warnings) {
+        warning.insert(0, "virt-scout: ");
+    }
+    return {.content_type = "application/json", .body = kube::admission_json(answer)};
+}
+
+kube::AdmissionAnswer PlacementAdmission::judge(kube::AdmissionRequest& request) {
+    kube::AdmissionAnswer answer{.uid = request.uid, .patch = {}, .warnings = {}};
+    if (!request.group.empty() || request.kind != "Pod" || request.operation != "CREATE") {
+        answer.warnings.push_back("expected a Pod that is created, found " +
+                                  log_value(request.kind) + " and " + log_value(request.operation) +
+                                  "; see the rules of the webhook configuration");
+        return answer;
+    }
+    const auto pod = kube::decode_new_pod(kube::PaddedText::of(request.object));
+    const auto first = pod ? cluster::is_first_of_host_model(*pod) : fail(pod.error());
+    if (!first) {
+        answer.warnings.push_back("the pod is placed without a level: " + first.error().message);
+    } else if (*first) {
+        place(request, *pod, answer);
+    }
+    return answer;
+}
+
+void PlacementAdmission::place(const kube::AdmissionRequest& request, const kube::NewPod& pod,
+                               kube::AdmissionAnswer& answer) {
+    if (!sources_.levels.synced()) {
+        answer.warnings.emplace_back(
+            "the pod is placed without a level: the nodes and the KubeVirt object have not been "
+            "read yet");
+        return;
+    }
+    const auto in_force = rules();
+    say_faults(in_force.faults);
+    const auto standing = sources_.levels.keeper().standing(pod.arch, most_names);
+    auto placement = cluster::first_placement(pod, in_force, standing);
+    if (!placement) {
+        answer.warnings.push_back("the pod is placed without a level: " +
+                                  placement.error().message);
+        return;
+    }
+    answer.patch = std::move(placement->patch);
+    answer.warnings = std::move(placement->warnings);
+    if (placement->unmet) {
+        answer.warnings.push_back(unmet_note(*placement->unmet, standing));
+        if (!request.dry_run) {
+            tell_vmi(request.space, pod, answer.warnings.back());
+        }
+    }
+}
+
+void PlacementAdmission::tell_vmi(const std::string& space, const kube::NewPod& pod,
+                                  std::string note) {
+    if (pod.vmi_name.empty()) {
+        return;
+    }
+    sources_.events.record({.regarding = {.api_version = "kubevirt.io/v1",
+                                          .kind = "VirtualMachineInstance",
+                                          .space = space,
+                                          .name = pod.vmi_name,
+                                          .uid = pod.vmi_uid},
+                            .related = {},
+                            .warning = true,
+                            .reason = "NoNodeWithMigratabilityLevel",
+                            .action = "RequireMigratabilityLevel",
+                            .note = std::move(note)});
+}
+
+cluster::PlacementRules PlacementAdmission::rules() const {
+    const auto kubevirts = kubevirts_of(sources_.kubevirts);
+    const auto* kubevirt = cluster::kubevirt_in_force(kubevirts);
+    return cluster::placement_rules(kubevirt == nullptr ? nullptr : &kubevirt->levels,
+                                    sources_.scout_config ? sources_.scout_config() : nullptr);
+}
+
+void PlacementAdmission::say_faults(const std::vector<std::string>& faults) {
+    if (faults == said_) {
+        return;
+    }
+    said_ = faults;
+    for (const auto& fault : faults) {
+        spdlog::error("a demand on levels is at fault fault={}", log_value(fault));
+    }
+}
+
+}  // namespace scout::aggregator

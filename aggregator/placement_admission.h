@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "aggregator/level_labels.h"
+#include "cluster/first_placement.h"
+#include "cluster/placement_rules.h"
+#include "daemon/http_server.h"
+#include "kube/admission_review.h"
+#include "kube/event_recorder.h"
+#include "kube/informer.h"
+#include "kube/objects/kubevirt.h"
+#include "kube/objects/level_demands.h"
+#include "kube/objects/new_pod.h"
+
+namespace scout::aggregator {
+
+struct PlacementCounters {
+    std::uint64_t admitted = 0;  ///< requests that were answered; none is ever denied
+    std::uint64_t patched = 0;
+    std::uint64_t warned = 0;
+    std::uint64_t refused = 0;  ///< bodies that are no request
+};
+
+/// The webhook for first launcher pods of host-model VMs (design §7): lets them start on nodes of
+/// the level that is demanded. Any replica answers, whoever leads. What it cannot judge it lets
+/// pass unchanged, with a warning: a VM that starts is worth more than one that starts well.
+///
+/// Loop thread. What the sources refer to must outlive it.
+class PlacementAdmission {
+public:
+    struct Sources {
+        const LevelLabels& levels;
+        const kube::Informer<kube::KubeVirt>& kubevirts;
+        /// Null, also as its answer: ScoutConfig demands nothing.
+        std::function<const kube::LevelDemands*()> scout_config;
+        kube::EventRecorder& events;
+    };
+
+    explicit PlacementAdmission(Sources sources);
+
+    /// To the body of a POST: an AdmissionReview, or 400 with a sentence for what is none.
+    [[nodiscard]] daemon::HttpAnswer answer(std::string body);
+
+    /// What is in force, and what is wrong with what was demanded.
+    [[nodiscard]] cluster::PlacementRules rules() const;
+    [[nodiscard]] const PlacementCounters& counters() const noexcept { return counters_; }
+
+private:
+    [[nodiscard]] kube::AdmissionAnswer judge(kube::AdmissionRequest& request);
+    void place(const kube::AdmissionRequest& request, const kube::NewPod& pod,
+               kube::AdmissionAnswer& answer);
+    void tell_vmi(const std::string& space, const kube::NewPod& pod, std::string note);
+    void say_faults(const std::vector<std::string>& faults);
+
+    Sources sources_;
+    PlacementCounters counters_;
+    std::vector<std::string> said_;  ///< faults, so that each is logged once
+};
+
+}  // namespace scout::aggregator

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "aggregator/placement_admission.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <gmock/gmock.h>
+
+#include "base/base64.h"
+#include "kube/lease_client.h"
+#include "tests/support/fake_clock.h"
+#include "tests/support/run_to_end.h"
+#include "tests/support/scripted_transport.h"
+
+namespace scout::aggregator {
+namespace {
+
+namespace json = boost::json;
+using scout::test::bookmark_line;
+using scout::test::watch_line;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr const char* host_model_affinity =
+    R"({"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[
+        {"matchExpressions":[{"key":"node-labeller.kubevirt.io/obsolete-host-model",
+                              "operator":"DoesNotExist"}]}]}}})";
+
+std::string node(const std::string& name, const std::string& feature) {
+    const json::object labels{{"kubernetes.io/arch", "amd64"},
+                              {"kubevirt.io/schedulable", "true"},
+                              {"host-model-cpu.node.kubevirt.io/M", "true"},
+                              {"host-model-required-features.node.kubevirt.io/" + feature, "true"},
+                              {"cpu-feature.node.kubevirt.io/" + feature, "true"},
+                              {"cpu-model-migration.node.kubevirt.io/M", "true"},
+                              {"cpu-vendor.node.kubevirt.io/V", "true"},
+                              {"machine-type.node.kubevirt.io/q35", "true"}};
+    const json::object meta{
+        {"name", name}, {"uid", "of " + name}, {"resourceVersion", "5"}, {"labels", labels}};
+    return json::serialize(json::object{{"metadata", meta}});
+}
+
+std::string kubevirt(const std::string& migrations) {
+    return R"({"metadata":{"name":"kubevirt","namespace":"kubevirt","uid":"k",)"
+           R"("resourceVersion":"5"},"spec":{"configuration":{"migrations":)" +
+           migrations + R"(}},"status":{"phase":"Deployed"}})";
+}
+
+/// Keeps what it is given, and ends the recorder.
+class KeptEvents final : public kube::EventPort {
+public:
+    std::vector<kube::EventRecord> records;
+
+    Task<Status> create(kube::EventRecord record) override {
+        records.push_back(std::move(record));
+        co_return fail(Errc::cancelled, "enough");
+    }
+    Task<Status> update(kube::EventRecord /*record*/) override { co_return Status{}; }
+};
+
+class PlacementAdmissionTest : public testing::Test {
+protected:
+    /// a and b can go to each other: level 50; c is alone: level 0.
+    void know_nodes() {
+        learn(nodes, from_nodes, {node("a", "x"), node("b", "x"), node("c", "y")});
+    }
+    void know_kubevirt(const std::string& migrations) {
+        learn(kubevirts, from_kubevirts, {kubevirt(migrations)});
+    }
+
+    template <class T>
+    void learn(kube::Informer<T>& informer, scout::test::ScriptedTransport& transport,
+               const std::vector<std::string>& objects) {
+        std::vector<std::string> lines;
+        for (const auto& object : objects) {
+            lines.push_back(watch_line("ADDED", object));
+        }
+        lines.push_back(bookmark_line("9", true));
+        transport.then_last_lines(lines);
+        scout::test::run_to_end(loop, informer.run());
+        ASSERT_TRUE(informer.synced());
+    }
+
+    struct Asked {
+        std::string affinity = host_model_affinity;
+        json::object labels{{"kubevirt.io", "virt-launcher"}, {"kubevirt.io/created-by", "v1"}};
+        bool dry_run = false;
+        std::string kind = "Pod";
+    };
+
+    static std::string review(const Asked& asked) {
+        json::object spec{{"nodeSelector", {{"kubernetes.io/arch", "amd64"}}}};
+        spec["affinity"] = json::parse(asked.affinity);
+        const json::object meta{{"generateName", "virt-launcher-vm-"},
+                                {"labels", asked.labels},
+                                {"annotations", {{"kubevirt.io/domain", "vm"}}}};
+        const json::object request{
+            {"uid", "q1"},
+            {"kind", {{"group", ""}, {"version", "v1"}, {"kind", asked.kind}}},
+            {"namespace", "ns"},
+            {"operation", "CREATE"},
+            {"dryRun", asked.dry_run},
+            {"object", {{"metadata", meta}, {"spec", spec}}}};
+        return json::serialize(json::object{{"kind", "AdmissionReview"},
+                                            {"apiVersion", "admission.k8s.io/v1"},
+                                            {"request", request}});
+    }
+
+    /// The response of an answer that allows the pod.
+    json::object ask(const Asked& asked) {
+        const auto answer = admission.answer(review(asked));
+        EXPECT_EQ(answer.status, 200U);
+        EXPECT_EQ(answer.content_type, "application/json");
+        auto response = json::parse(answer.body).at("response").as_object();
+        EXPECT_EQ(response.at("uid").as_string(), "q1");
+        EXPECT_TRUE(response.at("allowed").as_bool());
+        return response;
+    }
+
+    static std::string patch_of(const json::object& response) {
+        const auto* patch = response.if_contains("patch");
+        return patch == nullptr ? "" : base64_decode(patch->as_string()).value();
+    }
+
+    static std::vector<std::string> warnings_of(const json::object& response) {
+        std::vector<std::string> out;
+        if (const auto* warnings = response.if_contains("warnings")) {
+            for (const auto& warning : warnings->as_array()) {
+                out.emplace_back(warning.as_string());
+            }
+        }
+        return out;
+    }
+
+    /// What was recorded about VMIs.
+    const std::vector<kube::EventRecord>& written() {
+        scout::test::run_to_end(loop, events.run());
+        return port.records;
+    }
+
+    asio::io_context loop;
+    scout::test::FakeClock clock;
+    scout::test::ScriptedTransport from_nodes;
+    scout::test::ScriptedTransport from_kubevirts;
+    scout::test::ScriptedTransport unused;
+    kube::Client client{unused, clock, {}};
+    kube::Informer<kube::Node> nodes{from_nodes,
+                                     clock,
+                                     {.resource = kube::resources::nodes(), .selection = {}},
+                                     &kube::decode_node};
+    kube::Informer<kube::KubeVirt> kubevirts{
+        from_kubevirts,
+        clock,
+        {.resource = kube::resources::kubevirts(), .selection = {}},
+        &kube::decode_kubevirt};
+    kube::ClientLease lease{client, {.space = "scout", .name = "lease"}};
+    kube::LeaderElector elector{lease, clock, {.identity = "me"}, 1};
+    LevelLabels levels{loop.get_executor(),
+                       {.nodes = nodes, .kubevirts = kubevirts, .elector = elector},
+                       client,
+                       clock,
+                       {}};
+    KeptEvents port;
+    kube::EventRecorder events{loop.get_executor(), port, clock, 1};
+    std::optional<kube::LevelDemands> config;
+    PlacementAdmission admission{{.levels = levels,
+                                  .kubevirts = kubevirts,
+                                  .scout_config = [this] { return config ? &*config : nullptr; },
+                                  .events = events}};
+};
+
+TEST_F(PlacementAdmissionTest, AFirstPodIsSentWhereTheLevelIs) {
+    know_nodes();
+    know_kubevirt(R"({"requireHostModelMigratabilityLevel":50})");
+
+    const auto response = ask({});
+
+    EXPECT_THAT(patch_of(response), HasSubstr(R"("operator":"Gt","values":["49"])"));
+    EXPECT_THAT(warnings_of(response), IsEmpty());
+    EXPECT_EQ(events.waiting(), 0U);
+    EXPECT_EQ(admission.counters().admitted, 1U);
+    EXPECT_EQ(admission.counters().patched, 1U);
+    EXPECT_EQ(admission.counters().warned, 0U);
+}
+
+TEST_F(PlacementAdmissionTest, ScoutConfigDemandsWhereTheKubeVirtObjectCannot) {
+    know_nodes();
+    know_kubevirt("{}");
+    EXPECT_EQ(patch_of(ask({})), "");
+
+    config.emplace().preferred = kube::PreferredLevel{.level = 30, .weight = 7};
+
+    EXPECT_THAT(patch_of(ask({})), HasSubstr(R"("weight":7)"));
+    EXPECT_EQ(admission.rules().preferred->source, cluster::DemandSource::scout_config);
+}
+
+TEST_F(PlacementAdmissionTest, OtherPodsAreLeftAlone) {
+    know_nodes();
+    know_kubevirt(R"({"requireHostModelMigratabilityLevel":50})");
+    const json::object target{{"kubevirt.io", "virt-launcher"},
+                              {"kubevirt.io/migrationJobUID", ""}};
+
+    for (const auto& asked :
+         {Asked{.affinity = "null"}, Asked{.labels = target}, Asked{.labels = json::object{}}}) {
+        const auto response = ask(asked);
+        EXPECT_EQ(patch_of(response), "");
+        EXPECT_THAT(warnings_of(response), IsEmpty());
+    }
+}
+
+TEST_F(PlacementAdmissionTest, UntilTheClusterIsKnownPodsPassWithAWarning) {
+    know_kubevirt(R"({"requireHostModelMigratabilityLevel":50})");
+
+    const auto response = ask({});
+
+    EXPECT_EQ(patch_of(response), "");
+    EXPECT_THAT(warnings_of(response), ElementsAre(HasSubstr("have not been read yet")));
+    EXPECT_THAT(warnings_of(ask({.affinity = "null"})), IsEmpty());
+    EXPECT_EQ(admission.counters().warned, 1U);
+}
+
+TEST_F(PlacementAdmissionTest, ALevelThatNoNodeHasIsToldToTheVmi) {
+    know_nodes();
+    know_kubevirt(R"({"requireHostModelMigratabilityLevel":51})");
+
+    const auto response = ask({});
+
+    EXPECT_NE(patch_of(response), "");
+    EXPECT_THAT(warnings_of(response),
+                ElementsAre(HasSubstr("51 or above, which the KubeVirt object requires; the best "
+                                      "there is is 50, on a, b;")));
+    const auto& told = written();
+    ASSERT_EQ(told.size(), 1U);
+    const auto& note = told[0].note;
+    EXPECT_EQ(note.regarding, (kube::ObjectReference{.api_version = "kubevirt.io/v1",
+                                                     .kind = "VirtualMachineInstance",
+                                                     .space = "ns",
+                                                     .name = "vm",
+                                                     .uid = "v1"}));
+    EXPECT_TRUE(note.warning);
+    EXPECT_EQ(note.reason, "NoNodeWithMigratabilityLevel");
+    EXPECT_THAT(note.note, HasSubstr("best there is is 50, on a, b;"));
+}
+
+TEST_F(PlacementAdmissionTest, ADryRunTellsOnlyWhoeverAsks) {
+    know_nodes();
+    know_kubevirt(R"({"requireHostModelMigratabilityLevel":51})");
+
+    const auto response = ask({.dry_run = true});
+
+    EXPECT_NE(patch_of(response), "");
+    EXPECT_THAT(warnings_of(response), ElementsAre(HasSubstr("best there is is 50")));
+    EXPECT_EQ(events.waiting(), 0U);
+}
+
+TEST_F(PlacementAdmissionTest, FaultsOfDemandsAreWarnings) {
+    know_nodes();
+    know_kubevirt(R"({"requireHostModelMigratabilityLevel":500})");
+
+    const auto response = ask({});
+
+    EXPECT_EQ(patch_of(response), "");
+    EXPECT_THAT(warnings_of(response),
+                ElementsAre(HasSubstr("virt-scout: requireHostModelMigratabilityLevel")));
+}
+
+TEST_F(PlacementAdmissionTest, WhatCannotBeReadPassesWithAWarning) {
+    know_nodes();
+    know_kubevirt(R"({"requireHostModelMigratabilityLevel":50})");
+
+    EXPECT_THAT(warnings_of(ask({.affinity = R"({"nodeAffinity":7})"})),
+                ElementsAre(HasSubstr("/spec/affinity/nodeAffinity: expected an object")));
+    EXPECT_THAT(warnings_of(ask({.affinity = "7"})),
+                ElementsAre(HasSubstr("spec.affinity: expected an object")));
+    EXPECT_THAT(warnings_of(ask({.kind = "Deployment"})),
+                ElementsAre(HasSubstr("found Deployment and CREATE")));
+    EXPECT_EQ(admission.counters().patched, 0U);
+}
+
+TEST_F(PlacementAdmissionTest, WhatIsNoReviewIsRefusedInASentence) {
+    for (const char* body : {"", "{}", "[]", "\xff"}) {
+        const auto answer = admission.answer(body);
+        EXPECT_EQ(answer.status, 400U) << body;
+        EXPECT_THAT(answer.body, HasSubstr("expected")) << body;
+    }
+    EXPECT_EQ(admission.counters().refused, 4U);
+    EXPECT_EQ(admission.counters().admitted, 0U);
+}
+
+}  // namespace
+}  // namespace scout::aggregator
