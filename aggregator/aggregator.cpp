@@ -151,6 +151,10 @@ Task<Status> Aggregator::join_cluster() {
                                           access->origin + " names none");
     }
     const auto* map = fleet_->matrix().map();
+    std::optional<CertificateFiles> files;
+    if (!config_.tls_cert.empty()) {
+        files = {.certificate = config_.tls_cert, .key = config_.tls_key};
+    }
     spdlog::info("following a cluster server={} namespace={} labels={}", access->server.url,
                  log_value(space), config_.level_labels);
     cluster_ = std::make_unique<ClusterSide>(
@@ -161,11 +165,14 @@ Task<Status> Aggregator::join_cluster() {
                         .levels = {.layer = config_.level_layer(),
                                    .machine_type = config_.machine_type,
                                    .map = map,
-                                   .counting = {}}},
+                                   .counting = {}},
+                        .https = {.listen = config_.listen_https,
+                                  .names = config_.https_names,
+                                  .files = std::move(files)}},
         clock_);
-    cluster_->start();
+    auto started = cluster_->start();
     tell_cluster_health();
-    co_return Status{};
+    co_return started;
 }
 
 /// A cluster that is away does not make the answers unready once it has been seen.
@@ -175,6 +182,7 @@ void Aggregator::tell_cluster_health() {
                            : facts.trouble.empty() ? "nodes and KubeVirt have not been read yet"
                                                    : facts.trouble);
     health_.set("leadership", facts.leaderless);
+    health_.set("certificate", facts.serving.missing);
 }
 
 Status Aggregator::serve_grpc() {

@@ -7,11 +7,16 @@
 #include <random>
 #include <utility>
 
+#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include "aggregator/config_status.h"
 #include "aggregator/level_labels.h"
+#include "base/logging.h"
+#include "daemon/http_server.h"
 #include "kube/client.h"
+#include "kube/event_client.h"
+#include "kube/event_recorder.h"
 #include "kube/http_transport.h"
 #include "kube/informer.h"
 #include "kube/leader_elector.h"
@@ -26,6 +31,12 @@ namespace {
 /// Of the 5 s that a stop may take.
 constexpr std::chrono::milliseconds release_limit{1000};
 constexpr const char* lease_name = "virt-scout-aggregator";
+/// daemonset/base/first-placement.yaml
+constexpr const char* webhook_name = "virt-scout-first";
+/// A review holds a pod, perhaps with its predecessor; the API server takes objects of 3 MiB. It
+/// keeps a connection that it does not need for 90 s.
+constexpr daemon::HttpLimits https_limits{
+    .body_bytes = std::size_t{8} << 20U, .connections = 256, .idle = std::chrono::seconds{120}};
 
 std::uint64_t random_seed() {
     std::random_device device;
@@ -51,7 +62,8 @@ kube::ClientConfig calling() {
 
 struct ClusterSide::Parts {
     Parts(const asio::any_io_executor& loop, ClusterSettings settings, const Clock& clock)
-        : transport(loop, settings.access, clock),
+        : https_address(settings.https.listen),
+          transport(loop, settings.access, clock),
           client(transport, clock, calling()),
           nodes(transport, clock, {.resource = kube::resources::nodes(), .selection = {}},
                 &kube::decode_node, reflecting()),
@@ -61,13 +73,26 @@ struct ClusterSide::Parts {
                   &kube::decode_scout_config, reflecting()),
           lease(client, {.space = settings.space, .name = lease_name}),
           elector(lease, clock, {.identity = settings.identity}, random_seed()),
-          status(loop, {.configs = configs, .elector = elector}, client, clock,
-                 cluster::level_settings(settings.levels)),
+          status(loop, {.configs = configs, .kubevirts = kubevirts, .elector = elector}, client,
+                 clock, cluster::level_settings(settings.levels)),
           labels(loop,
                  {.nodes = nodes, .kubevirts = kubevirts, .configs = configs, .elector = elector},
                  client, clock,
-                 {.levels = std::move(settings.levels), .plan = {}, .seed = random_seed()}) {}
+                 {.levels = std::move(settings.levels), .plan = {}, .seed = random_seed()}),
+          event_port(client, {.instance = settings.identity}),
+          events(loop, event_port, clock, random_seed()),
+          placement(
+              {.levels = labels, .kubevirts = kubevirts, .configs = configs, .events = events}),
+          certificates(
+              loop, client, [this] { return elector.may_write_until(); },
+              {.space = settings.space,
+               .names = std::move(settings.https.names),
+               .webhooks = {webhook_name},
+               .files = std::move(settings.https.files),
+               .seed = random_seed()},
+              clock) {}
 
+    std::string https_address;
     kube::HttpTransport transport;
     kube::Client client;
     kube::Informer<kube::Node> nodes;
@@ -77,23 +102,67 @@ struct ClusterSide::Parts {
     kube::LeaderElector elector;
     ConfigStatus status;
     LevelLabels labels;
+    kube::ClientEvents event_port;
+    kube::EventRecorder events;
+    PlacementAdmission placement;
+    ServingCertificates certificates;
+    std::unique_ptr<daemon::HttpServer> https;  ///< null: nothing is served
 };
 
 ClusterSide::ClusterSide(asio::any_io_executor loop, ClusterSettings settings, const Clock& clock)
-    : scope_(loop), parts_(std::make_unique<Parts>(loop, std::move(settings), clock)) {}
+    : loop_(loop),
+      scope_(loop),
+      parts_(std::make_unique<Parts>(loop, std::move(settings), clock)) {}
 
 ClusterSide::~ClusterSide() = default;
 
-void ClusterSide::start() {
+Status ClusterSide::start() {
+    if (auto serving = serve_https(); !serving) {
+        return serving;
+    }
+    parts_->certificates.on_certificate([this](const auto& pair) { use(pair); });
     scope_.spawn("nodes", [this] { return parts_->nodes.run(); });
     scope_.spawn("kubevirts", [this] { return parts_->kubevirts.run(); });
     scope_.spawn("scoutconfigs", [this] { return parts_->configs.run(); });
     scope_.spawn("leadership", [this] { return parts_->elector.run(); });
     scope_.spawn("scoutconfig status", [this] { return parts_->status.run(); });
     scope_.spawn("level labels", [this] { return parts_->labels.run(); });
+    scope_.spawn("events", [this] { return parts_->events.run(); });
+    scope_.spawn("certificates", [this] { return parts_->certificates.run(); });
+    return {};
+}
+
+Status ClusterSide::serve_https() {
+    if (parts_->https_address.empty()) {
+        return {};
+    }
+    auto https = daemon::HttpServer::listen(loop_, parts_->https_address, https_limits,
+                                            daemon::HttpSecurity::tls);
+    if (!https) {
+        return fail(std::move(https.error()).within("listen-https"));
+    }
+    parts_->https = std::move(*https);
+    parts_->https->route("POST", "/first", [this](daemon::HttpRequest request) {
+        return parts_->placement.serve(std::move(request));
+    });
+    parts_->https->start();
+    return {};
+}
+
+void ClusterSide::use(const CertifiedKey& pair) {
+    if (parts_->https == nullptr) {
+        return;
+    }
+    if (const auto used = parts_->https->use(pair); !used) {
+        spdlog::error("the serving certificate cannot be used reason={}",
+                      log_value(used.error().message));
+    }
 }
 
 Task<> ClusterSide::stop() {
+    if (parts_->https != nullptr) {
+        co_await parts_->https->stop();
+    }
     co_await scope_.close();
     co_await parts_->elector.release(release_limit);
     parts_->transport.close_idle();
@@ -115,7 +184,13 @@ ClusterFacts ClusterSide::facts() const {
     facts.labels_out_of_step = parts_->labels.out_of_step();
     facts.labels_written = parts_->labels.counters().written;
     facts.labels_failed = parts_->labels.counters().failed;
+    facts.serving = parts_->certificates.facts();
+    facts.placement = parts_->placement.counters();
     return facts;
+}
+
+std::uint16_t ClusterSide::https_port() const {
+    return parts_->https == nullptr ? std::uint16_t{0} : parts_->https->port();
 }
 
 std::string lease_identity() {

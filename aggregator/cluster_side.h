@@ -4,10 +4,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include <boost/asio/any_io_executor.hpp>
 
+#include "aggregator/placement_admission.h"
+#include "aggregator/serving_certificates.h"
+#include "base/certificates.h"
 #include "base/clock.h"
 #include "base/result.h"
 #include "base/task.h"
@@ -17,11 +22,20 @@
 
 namespace scout::aggregator {
 
+/// What is called by the API server.
+struct HttpsSettings {
+    std::string listen = {};  ///< address:port; empty: nothing is served
+    /// Names and addresses of the certificate beside those of the Service.
+    std::vector<std::string> names = {};
+    std::optional<CertificateFiles> files = {};  ///< none: the certificate is our own
+};
+
 struct ClusterSettings {
     kube::ClusterAccess access;
     std::string space;     ///< namespace of the Lease
     std::string identity;  ///< in the Lease; one for each process start
     cluster::LevelOptions levels;
+    HttpsSettings https = {};
 };
 
 /// What /metrics and /readyz tell of the cluster.
@@ -34,11 +48,14 @@ struct ClusterFacts {
     std::size_t labels_out_of_step = 0;
     std::uint64_t labels_written = 0;
     std::uint64_t labels_failed = 0;
+    ServingFacts serving;
+    PlacementCounters placement;
 };
 
 /// All that the aggregator does in a cluster: it follows the API server's objects, stands for
-/// leadership and, as the leader, keeps the nodes' level labels. Loop thread; the clock, and the
-/// cpu_map of the settings, must outlive it.
+/// leadership and, as the leader, keeps the nodes' level labels; whether it leads or not, it
+/// answers the API server about new pods. Loop thread; the clock, and the cpu_map of the settings,
+/// must outlive it.
 class ClusterSide {
 public:
     ClusterSide(asio::any_io_executor loop, ClusterSettings settings, const Clock& clock);
@@ -48,16 +65,23 @@ public:
     ClusterSide(ClusterSide&&) = delete;
     ClusterSide& operator=(ClusterSide&&) = delete;
 
-    /// Begins; what fails is tried again and told by facts().
-    void start();
+    /// Begins; what fails is tried again and told by facts(). Errors: the HTTPS address cannot be
+    /// bound.
+    [[nodiscard]] Status start();
     /// Ends everything and lets another process lead at once.
     [[nodiscard]] Task<> stop();
 
     [[nodiscard]] ClusterFacts facts() const;
+    /// That of HTTPS; 0: nothing is served.
+    [[nodiscard]] std::uint16_t https_port() const;
 
 private:
     struct Parts;
 
+    [[nodiscard]] Status serve_https();
+    void use(const CertifiedKey& pair);
+
+    asio::any_io_executor loop_;
     TaskScope scope_;
     std::unique_ptr<Parts> parts_;
 };

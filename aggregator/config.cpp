@@ -51,6 +51,14 @@ void add_places(daemon::SettingList& list, Config& config) {
         "query-socket", "unix socket for questions, mode 0660; empty: none", config.query_socket));
     list.push_back(daemon::text_setting("listen-http", "health and metrics: address:port",
                                         config.listen_http));
+    list.push_back(daemon::text_setting(
+        "listen-https",
+        "in a cluster: where the API server asks about new pods, address:port; empty: nowhere",
+        config.listen_https));
+    list.push_back(daemon::list_setting(
+        "https-names",
+        "in a cluster: further names and addresses of the certificate there, for a webhook by URL",
+        config.https_names));
     list.push_back(daemon::path_setting(
         "tls-ca", "PEM file of the authority that agents' certificates come from", config.tls_ca));
     list.push_back(
@@ -109,6 +117,20 @@ Status check_listen(const std::string& text, const wire::Security& security) {
     return wire::check_security(*endpoint, security);
 }
 
+void check_https(const Config& config, daemon::Faults& faults) {
+    if (config.listen_https.empty()) {
+        return;
+    }
+    if (!config.cluster) {
+        faults.push_back({"listen-https",
+                          "expected nothing without cluster, for only its API "
+                          "server asks there, found " +
+                              log_value(config.listen_https)});
+    } else if (auto https = daemon::parse_listen_address(config.listen_https); !https) {
+        faults.push_back({"listen-https", std::move(https.error().message)});
+    }
+}
+
 void check_places(const Config& config, daemon::Faults& faults) {
     if (auto grpc = check_listen(config.listen_grpc, config.security()); !grpc) {
         faults.push_back({"listen-grpc", std::move(grpc.error().message)});
@@ -122,6 +144,7 @@ void check_places(const Config& config, daemon::Faults& faults) {
     if (auto http = daemon::parse_listen_address(config.listen_http); !http) {
         faults.push_back({"listen-http", std::move(http.error().message)});
     }
+    check_https(config, faults);
 }
 
 void check_state(const Config& config, daemon::Faults& faults) {

@@ -28,6 +28,8 @@ struct Config {
     std::string listen_grpc = "127.0.0.1:9286";                              ///< agents and queries
     std::filesystem::path query_socket = "/run/virt-scout/aggregator.sock";  ///< empty: none
     std::string listen_http = "127.0.0.1:8080";
+    std::string listen_https;              ///< of the API server's questions; empty: none
+    std::vector<std::string> https_names;  ///< of the serving certificate, further ones
     std::filesystem::path tls_ca;
     std::filesystem::path tls_cert;
     std::filesystem::path tls_key;

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "aggregator/config_status.h"
 
-#include <algorithm>
 #include <chrono>
 #include <utility>
 
 #include <spdlog/spdlog.h>
 
+#include "aggregator/kubevirts.h"
+#include "aggregator/leader_call.h"
 #include "base/logging.h"
+#include "cluster/objects.h"
 #include "kube/resource.h"
 
 namespace scout::aggregator {
@@ -31,16 +33,20 @@ ConfigStatus::ConfigStatus(const asio::any_io_executor& loop, Sources sources, k
     : sources_(sources), client_(client), clock_(clock), given_(std::move(given)), alarm_(loop) {
     sources_.configs.on_change([this](const auto& /*change*/) { alarm_.ring(); });
     sources_.configs.on_synced([this] { alarm_.ring(); });
+    sources_.kubevirts.on_change([this](const auto& /*change*/) { alarm_.ring(); });
+    sources_.kubevirts.on_synced([this] { alarm_.ring(); });
     sources_.elector.on_change([this](bool /*leads*/) { alarm_.ring(); });
 }
 
 cluster::SettingsInForce ConfigStatus::settings() const {
-    return cluster::settings_in_force(given_, config_in_force(sources_.configs).get());
+    const auto kubevirts = kubevirts_of(sources_.kubevirts);
+    return cluster::settings_in_force(given_, config_in_force(sources_.configs).get(),
+                                      cluster::kubevirt_in_force(kubevirts));
 }
 
 Task<> ConfigStatus::run() {
     for (;;) {
-        if (sources_.configs.synced()) {
+        if (sources_.configs.synced() && sources_.kubevirts.synced()) {
             say();
             const auto written = co_await write();
             if (!written && written.error().code != Errc::cancelled) {
@@ -71,9 +77,9 @@ void ConfigStatus::say() {
 
 /// Nothing is written without leadership, nor where the status tells what is in force already.
 Task<Status> ConfigStatus::write() {
-    const auto left = sources_.elector.may_write_for();
+    const auto options = leader_call(sources_.elector.may_write_for(), write_limit);
     const auto config = config_in_force(sources_.configs);
-    if (left <= 0ms || !config) {
+    if (!options || !config) {
         co_return Status{};
     }
     auto body = cluster::status_body(*config, settings(), clock_.wall());
@@ -85,10 +91,8 @@ Task<Status> ConfigStatus::write() {
                         .subresource = "status"};
     kube::ApplyOptions apply;
     apply.force = true;
-    kube::CallOptions options;
-    options.limit = std::min(left, write_limit);
     auto answer =
-        co_await client_.apply(std::move(target), std::move(body), std::move(apply), options);
+        co_await client_.apply(std::move(target), std::move(body), std::move(apply), *options);
     co_return kube::plain(kube::without_body(std::move(answer)));
 }
 

@@ -14,6 +14,7 @@
 #include "kube/client.h"
 #include "kube/informer.h"
 #include "kube/leader_elector.h"
+#include "kube/objects/kubevirt.h"
 #include "kube/objects/scout_config.h"
 
 namespace scout::aggregator {
@@ -30,6 +31,7 @@ class ConfigStatus {
 public:
     struct Sources {
         kube::Informer<kube::ScoutConfig>& configs;
+        kube::Informer<kube::KubeVirt>& kubevirts;
         kube::LeaderElector& elector;
     };
 

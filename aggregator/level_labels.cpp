@@ -10,6 +10,7 @@
 
 #include "aggregator/config_status.h"
 #include "aggregator/kubevirts.h"
+#include "aggregator/leader_call.h"
 #include "base/logging.h"
 #include "kube/resource.h"
 
@@ -95,9 +96,10 @@ void LevelLabels::take_node(const kube::Informer<kube::Node>::Change& change) {
 
 void LevelLabels::take_settings() {
     const auto config = config_in_force(sources_.configs);
-    const auto now =
-        cluster::settings_in_force(cluster::level_settings(config_.levels), config.get());
-    if (std::exchange(settings_, now.levels) != now.levels) {
+    auto now =
+        cluster::settings_in_force(cluster::level_settings(config_.levels), config.get(), nullptr);
+    if (settings_ != now.levels) {
+        settings_ = std::move(now.levels);
         judge_anew();
     }
 }
@@ -185,24 +187,21 @@ void LevelLabels::say_failure(const std::string& node, const Error& error) {
                  counters_.failed, log_value(node), log_value(error.message));
 }
 
-/// No write may arrive when another one leads already.
 Task<Status> LevelLabels::send(cluster::LabelPlan::Write write) {
-    const auto left = sources_.elector.may_write_for();
-    if (left <= 0ms) {
-        co_return fail(Errc::unavailable, "leadership is lost");
+    const auto options = leader_call(sources_.elector.may_write_for(), write_limit);
+    if (!options) {
+        co_return fail(options.error());
     }
-    kube::CallOptions options;
-    options.limit = std::min<std::chrono::milliseconds>(left, write_limit);
     kube::Target target{.resource = kube::resources::nodes(),
                         .object = {.space = {}, .name = write.node}};
     kube::ApplyOptions apply;
     apply.force = true;
     kube::ApiResult<std::string> answer;
     if (write.merge) {
-        answer = co_await client_.merge_patch(std::move(target), std::move(write.body), options);
+        answer = co_await client_.merge_patch(std::move(target), std::move(write.body), *options);
     } else {
         answer = co_await client_.apply(std::move(target), std::move(write.body), std::move(apply),
-                                        options);
+                                        *options);
     }
     co_return kube::plain(kube::without_body(std::move(answer)));
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "aggregator/metrics.h"
 
+#include <chrono>
 #include <string>
 
 #include <prometheus/metric_family.h>
@@ -55,6 +56,29 @@ void add_cluster(const ClusterFacts& facts, std::vector<MetricFamily>& out) {
     out.push_back(family(
         "virt_scout_level_label_writes_total", "Level labels written.", MetricType::Counter,
         {{"result", "accepted", facts.labels_written}, {"result", "failed", facts.labels_failed}}));
+    const auto& placement = facts.placement;
+    out.push_back(family("virt_scout_admissions_total",
+                         "Questions of the API server about new pods, by what came of them.",
+                         MetricType::Counter,
+                         {{"result", "patched", placement.patched},
+                          {"result", "unchanged", placement.admitted - placement.patched},
+                          {"result", "refused", placement.refused}}));
+    out.push_back(counter("virt_scout_admission_warnings_total",
+                          "Answers to them that had a warning.", placement.warned));
+    const auto seconds = [](WallTime time) {
+        return static_cast<std::uint64_t>(
+            std::chrono::floor<std::chrono::seconds>(time).time_since_epoch().count());
+    };
+    if (facts.serving.serving_until) {
+        out.push_back(gauge("virt_scout_serving_certificate_expires_seconds",
+                            "When the certificate that is served ends, in Unix time.",
+                            seconds(*facts.serving.serving_until)));
+    }
+    if (facts.serving.authority_until) {
+        out.push_back(gauge("virt_scout_authority_expires_seconds",
+                            "When our certificate authority ends, in Unix time.",
+                            seconds(*facts.serving.authority_until)));
+    }
 }
 
 }  // namespace

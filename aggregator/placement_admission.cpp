@@ -5,6 +5,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include "aggregator/config_status.h"
 #include "aggregator/kubevirts.h"
 #include "base/logging.h"
 #include "cluster/level_keeper.h"
@@ -36,6 +37,10 @@ std::string unmet_note(const cluster::LevelRequirement& required,
 }  // namespace
 
 PlacementAdmission::PlacementAdmission(Sources sources) : sources_(std::move(sources)) {}
+
+Task<daemon::HttpAnswer> PlacementAdmission::serve(daemon::HttpRequest request) {
+    co_return answer(std::move(request.body));
+}
 
 daemon::HttpAnswer PlacementAdmission::answer(std::string body) {
     auto request = kube::decode_admission_review(kube::PaddedText::of(body));
@@ -76,7 +81,7 @@ void PlacementAdmission::place(const kube::AdmissionRequest& request, const kube
                                kube::AdmissionAnswer& answer) {
     if (!sources_.levels.synced()) {
         answer.warnings.emplace_back(
-            "the pod is placed without a level: the nodes and the KubeVirt object have not been "
+            "the pod is placed without a level: nodes, KubeVirt and ScoutConfig have not all been "
             "read yet");
         return;
     }
@@ -93,7 +98,8 @@ void PlacementAdmission::place(const kube::AdmissionRequest& request, const kube
     answer.warnings = std::move(placement->warnings);
     if (placement->unmet) {
         answer.warnings.push_back(unmet_note(*placement->unmet, standing));
-        if (!request.dry_run) {
+        // Without a patch the API server asks again, and it is told already.
+        if (!request.dry_run && !answer.patch.empty()) {
             tell_vmi(request.space, pod, answer.warnings.back());
         }
     }
@@ -119,8 +125,9 @@ void PlacementAdmission::tell_vmi(const std::string& space, const kube::NewPod& 
 cluster::PlacementRules PlacementAdmission::rules() const {
     const auto kubevirts = kubevirts_of(sources_.kubevirts);
     const auto* kubevirt = cluster::kubevirt_in_force(kubevirts);
+    const auto config = config_in_force(sources_.configs);
     return cluster::placement_rules(kubevirt == nullptr ? nullptr : &kubevirt->levels,
-                                    sources_.scout_config ? sources_.scout_config() : nullptr);
+                                    config ? &config->placement : nullptr);
 }
 
 void PlacementAdmission::say_faults(const std::vector<std::string>& faults) {

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "aggregator/level_labels.h"
+#include "base/task.h"
 #include "cluster/first_placement.h"
 #include "cluster/placement_rules.h"
 #include "daemon/http_server.h"
@@ -14,8 +14,8 @@
 #include "kube/event_recorder.h"
 #include "kube/informer.h"
 #include "kube/objects/kubevirt.h"
-#include "kube/objects/level_demands.h"
 #include "kube/objects/new_pod.h"
+#include "kube/objects/scout_config.h"
 
 namespace scout::aggregator {
 
@@ -29,6 +29,7 @@ struct PlacementCounters {
 /// The webhook for first launcher pods of host-model VMs (design §7): lets them start on nodes of
 /// the level that is demanded. Any replica answers, whoever leads. What it cannot judge it lets
 /// pass unchanged, with a warning: a VM that starts is worth more than one that starts well.
+/// An API server that asks again about a pod that it has from us gets no patch.
 ///
 /// Loop thread. What the sources refer to must outlive it.
 class PlacementAdmission {
@@ -36,21 +37,21 @@ public:
     struct Sources {
         const LevelLabels& levels;
         const kube::Informer<kube::KubeVirt>& kubevirts;
-        /// Null, also as its answer: ScoutConfig demands nothing.
-        std::function<const kube::LevelDemands*()> scout_config;
+        const kube::Informer<kube::ScoutConfig>& configs;
         kube::EventRecorder& events;
     };
 
     explicit PlacementAdmission(Sources sources);
 
-    /// To the body of a POST: an AdmissionReview, or 400 with a sentence for what is none.
-    [[nodiscard]] daemon::HttpAnswer answer(std::string body);
+    /// Of a POST: an AdmissionReview, or 400 with a sentence for what is none.
+    [[nodiscard]] Task<daemon::HttpAnswer> serve(daemon::HttpRequest request);
 
     /// What is in force, and what is wrong with what was demanded.
     [[nodiscard]] cluster::PlacementRules rules() const;
     [[nodiscard]] const PlacementCounters& counters() const noexcept { return counters_; }
 
 private:
+    [[nodiscard]] daemon::HttpAnswer answer(std::string body);
     [[nodiscard]] kube::AdmissionAnswer judge(kube::AdmissionRequest& request);
     void place(const kube::AdmissionRequest& request, const kube::NewPod& pod,
                kube::AdmissionAnswer& answer);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "aggregator/serving_certificates.h"
 
-#include <algorithm>
-
 #include <boost/asio/cancellation_state.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <spdlog/spdlog.h>
 
+#include "aggregator/leader_call.h"
 #include "base/files.h"
 #include "base/logging.h"
 #include "kube/resource.h"
@@ -320,17 +319,9 @@ void ServingCertificates::serve(const CertifiedKey& pair, WallTime until) {
     }
 }
 
-/// No write may arrive when another one leads already.
 Result<kube::CallOptions> ServingCertificates::writing() const {
-    const auto until = may_write_until_();
-    const auto now = clock_.steady();
-    if (until <= now) {
-        return fail(Errc::unavailable, "leadership is lost");
-    }
-    kube::CallOptions options;
-    options.limit = std::min<std::chrono::milliseconds>(
-        std::chrono::floor<std::chrono::milliseconds>(until - now), call_limit);
-    return options;
+    const auto left = may_write_until_() - clock_.steady();
+    return leader_call(std::chrono::floor<std::chrono::milliseconds>(left), call_limit);
 }
 
 /// True if it is done. What goes wrong is said when it begins, and when it changes.

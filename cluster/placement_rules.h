@@ -42,6 +42,8 @@ struct PlacementRules {
     std::optional<LevelPreference> preferred;
     /// One sentence each: demands that are not applied, and those that another one outdoes.
     std::vector<std::string> faults;
+
+    bool operator==(const PlacementRules&) const = default;
 };
 
 /// Each may be null. Of a demand that both objects make the KubeVirt object's holds, even if it is

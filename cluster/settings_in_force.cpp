@@ -59,6 +59,23 @@ std::string message_of(const SettingsInForce& settings) {
     return text;
 }
 
+std::string placement_summary(const PlacementRules& rules) {
+    if (!rules.required && !rules.preferred) {
+        return "no level is asked of first nodes";
+    }
+    std::string text;
+    if (rules.required) {
+        text = "level " + std::to_string(rules.required->level) +
+               " is required of first nodes by " + std::string{to_string(rules.required->source)};
+    }
+    if (rules.preferred) {
+        text += (text.empty() ? "level " : ", level ") + std::to_string(rules.preferred->level) +
+                " preferred with weight " + std::to_string(rules.preferred->weight) + " by " +
+                std::string{to_string(rules.preferred->source)};
+    }
+    return text;
+}
+
 bool tells(const kube::ScoutConfig& config, std::string_view status, std::string_view message) {
     const auto* condition = kube::find_condition(config.conditions, in_force);
     return condition != nullptr && config.observed_generation == config.generation &&
@@ -78,6 +95,15 @@ json::object values(const SettingsInForce& settings) {
                         {"notReadyFor", format_duration(levels.not_ready_for)}};
     if (!levels.machine_type.empty()) {
         values["machineType"] = levels.machine_type;
+    }
+    if (const auto& required = settings.placement.required) {
+        values["requiredLevel"] = required->level;
+        values["requiredBy"] = to_string(required->source);
+    }
+    if (const auto& preferred = settings.placement.preferred) {
+        values["preferredLevel"] = preferred->level;
+        values["preferredWeight"] = preferred->weight;
+        values["preferredBy"] = to_string(preferred->source);
     }
     return values;
 }
@@ -99,8 +125,12 @@ LevelOptions with_settings(LevelOptions options, const LevelSettings& settings) 
     return options;
 }
 
-SettingsInForce settings_in_force(const LevelSettings& given, const kube::ScoutConfig* config) {
-    SettingsInForce settings{.levels = given, .faults = {}};
+SettingsInForce settings_in_force(const LevelSettings& given, const kube::ScoutConfig* config,
+                                  const kube::KubeVirt* kubevirt) {
+    SettingsInForce settings{.levels = given, .placement = {}, .faults = {}};
+    settings.placement = placement_rules(kubevirt == nullptr ? nullptr : &kubevirt->levels,
+                                         config == nullptr ? nullptr : &config->placement);
+    settings.faults = settings.placement.faults;
     if (config == nullptr) {
         return settings;
     }
@@ -119,7 +149,7 @@ std::string summary(const SettingsInForce& settings) {
            (levels.machine_type.empty() ? "the default machine types" : levels.machine_type) +
            "; a node counts until it has been cordoned for " +
            format_duration(levels.cordoned_for) + " or not Ready for " +
-           format_duration(levels.not_ready_for);
+           format_duration(levels.not_ready_for) + "; " + placement_summary(settings.placement);
 }
 
 std::string status_body(const kube::ScoutConfig& config, const SettingsInForce& settings,

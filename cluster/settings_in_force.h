@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "cluster/levels.h"
+#include "cluster/placement_rules.h"
+#include "kube/objects/kubevirt.h"
 #include "kube/objects/scout_config.h"
 #include "migration/verdict.h"
 
@@ -28,16 +30,19 @@ struct LevelSettings {
 
 struct SettingsInForce {
     LevelSettings levels;
+    PlacementRules placement;  ///< its faults are among those here
     /// What the ScoutConfig says and is not obeyed, with the reason; what was given is in its
-    /// place. A served schema of ours lets none of them through.
+    /// place. A served schema of ours lets none of them through, but for what another object says
+    /// otherwise.
     std::vector<std::string> faults;
 
     bool operator==(const SettingsInForce&) const = default;
 };
 
-/// `config` may be null: there is none.
+/// Both objects may be null: there is none. `kubevirt`: the one in force.
 [[nodiscard]] SettingsInForce settings_in_force(const LevelSettings& given,
-                                                const kube::ScoutConfig* config);
+                                                const kube::ScoutConfig* config,
+                                                const kube::KubeVirt* kubevirt);
 
 /// What is in force in one line, for people.
 [[nodiscard]] std::string summary(const SettingsInForce& settings);

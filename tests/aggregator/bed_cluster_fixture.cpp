@@ -148,12 +148,18 @@ bool BedClusterTest::is_served(const json::object& definition) {
 }
 
 std::unique_ptr<ClusterSide> BedClusterTest::start(const kube::ClusterAccess& who,
-                                                   const std::string& space) {
-    auto side = std::make_unique<ClusterSide>(
-        loop.get_executor(),
-        ClusterSettings{.access = who, .space = space, .identity = lease_identity(), .levels = {}},
-        clock);
-    side->start();
+                                                   const std::string& space, HttpsSettings https) {
+    auto side = std::make_unique<ClusterSide>(loop.get_executor(),
+                                              ClusterSettings{.access = who,
+                                                              .space = space,
+                                                              .identity = lease_identity(),
+                                                              .levels = {},
+                                                              .https = std::move(https)},
+                                              clock);
+    const auto started = side->start();
+    if (!started) {
+        throw std::runtime_error(started.error().message);
+    }
     return side;
 }
 

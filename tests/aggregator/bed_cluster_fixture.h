@@ -47,7 +47,8 @@ protected:
     [[nodiscard]] bool is_served(const boost::json::object& definition);
 
     [[nodiscard]] std::unique_ptr<ClusterSide> start(const kube::ClusterAccess& who,
-                                                     const std::string& space);
+                                                     const std::string& space,
+                                                     HttpsSettings https = {});
     /// All labels are as they should be, and were read again.
     [[nodiscard]] bool settle(const ClusterSide& side);
     void stop(std::unique_ptr<ClusterSide> side);

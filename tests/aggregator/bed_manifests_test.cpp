@@ -2,6 +2,7 @@
 // daemonset/base on a real API server, and the cluster's side under the account that it makes.
 #include <string>
 
+#include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
@@ -19,6 +20,8 @@ using testing::HasSubstr;
 using testing::Not;
 
 constexpr const char* space = "virt-scout";
+constexpr const char* required_terms =
+    "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms";
 
 class BedManifestsTest : public BedClusterTest {
 protected:
@@ -50,6 +53,35 @@ protected:
         way.close_idle();
         return answer ? std::string{} : answer.error().text;
     }
+    /// What becomes of the first launcher pod of a host-model VM.
+    [[nodiscard]] json::value dry_run_of_launcher(const std::string& arch) {
+        const json::object obsolete{{"key", "node-labeller.kubevirt.io/obsolete-host-model"},
+                                    {"operator", "DoesNotExist"}};
+        const json::object terms{
+            {"nodeSelectorTerms", {{{"matchExpressions", json::array{obsolete}}}}}};
+        const json::object pod{
+            {"apiVersion", "v1"},
+            {"kind", "Pod"},
+            {"metadata", {{"name", "launcher"}, {"labels", {{"kubevirt.io", "virt-launcher"}}}}},
+            {"spec",
+             {{"serviceAccountName", "virt-scout-agent"},
+              {"nodeSelector", {{"kubernetes.io/arch", arch}}},
+              {"containers", {{{"name", "compute"}, {"image", "none"}}}},
+              {"affinity",
+               {{"nodeAffinity", {{"requiredDuringSchedulingIgnoredDuringExecution", terms}}}}}}}};
+        kube::CallOptions options;
+        options.dry_run = true;
+        return done(
+            client->create({.resource = kube::resources::pods(), .object = {.space = space}},
+                           json::serialize(pod), options));
+    }
+    [[nodiscard]] static kube::Resource webhook_configurations() {
+        return {.group = "admissionregistration.k8s.io",
+                .version = "v1",
+                .plural = "mutatingwebhookconfigurations",
+                .kind = "MutatingWebhookConfiguration",
+                .namespaced = false};
+    }
     [[nodiscard]] static json::object labels(const std::string& key, const json::value& value) {
         return {{"metadata", {{"labels", {{key, value}}}}}};
     }
@@ -71,6 +103,46 @@ TEST_F(BedManifestsTest, TheAggregatorKeepsLabelsUnderItsAccount) {
         return test::at(config, "/status/conditions/0/status") == "True";
     }));
     stop(std::move(side));
+}
+
+TEST_F(BedManifestsTest, ALauncherPodIsToldTheLevelThatTheScoutConfigRequires) {
+    make_node("placement", "a", "x");
+    make_node("placement", "b", "x");
+    auto side = start(account("virt-scout-aggregator"), space,
+                      {.listen = "127.0.0.1:0", .names = {"127.0.0.1"}, .files = {}});
+    const kube::Target config{.resource = kube::resources::scout_configs(),
+                              .object = {.space = {}, .name = "default"}};
+    const kube::Target webhook{.resource = webhook_configurations(),
+                               .object = {.space = {}, .name = "virt-scout-first"}};
+    done(client->merge_patch(
+        config, R"({"spec":{"placement":{"requireHostModelMigratabilityLevel":40}}})"));
+    ASSERT_TRUE(run_until([&] {
+        return test::at(done(client->get(webhook)), "/webhooks/0/clientConfig/caBundle")
+            .is_string();
+    }));
+    // The bed routes no Services.
+    const json::array by_url{
+        {{"op", "remove"}, {"path", "/webhooks/0/clientConfig/service"}},
+        {{"op", "add"},
+         {"path", "/webhooks/0/clientConfig/url"},
+         {"value", "https://127.0.0.1:" + std::to_string(side->https_port()) + "/first"}}};
+    done(client->json_patch(webhook, json::serialize(by_url)));
+    ASSERT_TRUE(run_until([this] { return level("placement-b") == "100"; }));
+
+    // A webhook that was changed is asked a moment later.
+    json::value required;
+    EXPECT_TRUE(run_until([&] {
+        required = test::at(dry_run_of_launcher("placement"), required_terms);
+        return json::serialize(required).find("migratability-level") != std::string::npos;
+    }));
+    EXPECT_EQ(test::at(required, "/0/matchExpressions/1"),
+              (json::value{{"key", cluster::level_label}, {"operator", "Gt"}, {"values", {"39"}}}));
+    EXPECT_EQ(required.as_array().size(), 1U);
+    EXPECT_GT(side->facts().placement.patched, 0U);
+    EXPECT_EQ(side->facts().serving.trouble, "");
+    done(client->merge_patch(config, R"({"spec":{"placement":null}})"));
+    stop(std::move(side));
+    done(client->remove(webhook, {}));
 }
 
 TEST_F(BedManifestsTest, TheFenceLeavesTheAggregatorNothingOfANodeButItsLevel) {

@@ -154,7 +154,7 @@ protected:
 
 TEST_F(LevelLabelsTest, TheLeaderWritesWhatDiffers) {
     ClusterSide side(loop.get_executor(), settings(), clock);
-    side.start();
+    ASSERT_TRUE(side.start());
 
     EXPECT_TRUE(run_until([this] { return cluster.written().size() == 2; }));
     const auto facts = side.facts();
@@ -175,7 +175,7 @@ TEST_F(LevelLabelsTest, TheLeaderWritesWhatDiffers) {
 
 TEST_F(LevelLabelsTest, AStopGivesTheLeaseBack) {
     ClusterSide side(loop.get_executor(), settings(), clock);
-    side.start();
+    ASSERT_TRUE(side.start());
 
     EXPECT_TRUE(run_until([&side] { return side.facts().leads; }));
     EXPECT_EQ(cluster.holder(), "me");

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "aggregator/placement_admission.h"
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,6 +50,12 @@ std::string kubevirt(const std::string& migrations) {
            migrations + R"(}},"status":{"phase":"Deployed"}})";
 }
 
+std::string scout_config(const std::string& placement) {
+    return R"({"metadata":{"name":"default","uid":"c","resourceVersion":"5"},)"
+           R"("spec":{"placement":)" +
+           placement + "}}";
+}
+
 /// Keeps what it is given, and ends the recorder.
 class KeptEvents final : public kube::EventPort {
 public:
@@ -69,8 +74,12 @@ protected:
     void know_nodes() {
         learn(nodes, from_nodes, {node("a", "x"), node("b", "x"), node("c", "y")});
     }
-    void know_kubevirt(const std::string& migrations) {
+    /// And no ScoutConfig, or one with this placement.
+    void know_demands(const std::string& migrations, const std::string& placement = {}) {
         learn(kubevirts, from_kubevirts, {kubevirt(migrations)});
+        learn(
+            configs, from_configs,
+            placement.empty() ? std::vector<std::string>{} : std::vector{scout_config(placement)});
     }
 
     template <class T>
@@ -111,9 +120,15 @@ protected:
                                             {"request", request}});
     }
 
+    daemon::HttpAnswer post(std::string body) {
+        daemon::HttpRequest request;
+        request.body = std::move(body);
+        return scout::test::run_to_end(loop, admission.serve(std::move(request)));
+    }
+
     /// The response of an answer that allows the pod.
     json::object ask(const Asked& asked) {
-        const auto answer = admission.answer(review(asked));
+        const auto answer = post(review(asked));
         EXPECT_EQ(answer.status, 200U);
         EXPECT_EQ(answer.content_type, "application/json");
         auto response = json::parse(answer.body).at("response").as_object();
@@ -147,6 +162,7 @@ protected:
     scout::test::FakeClock clock;
     scout::test::ScriptedTransport from_nodes;
     scout::test::ScriptedTransport from_kubevirts;
+    scout::test::ScriptedTransport from_configs;
     scout::test::ScriptedTransport unused;
     kube::Client client{unused, clock, {}};
     kube::Informer<kube::Node> nodes{from_nodes,
@@ -158,25 +174,28 @@ protected:
         clock,
         {.resource = kube::resources::kubevirts(), .selection = {}},
         &kube::decode_kubevirt};
+    kube::Informer<kube::ScoutConfig> configs{
+        from_configs,
+        clock,
+        {.resource = kube::resources::scout_configs(), .selection = {}},
+        &kube::decode_scout_config};
     kube::ClientLease lease{client, {.space = "scout", .name = "lease"}};
     kube::LeaderElector elector{lease, clock, {.identity = "me"}, 1};
-    LevelLabels levels{loop.get_executor(),
-                       {.nodes = nodes, .kubevirts = kubevirts, .elector = elector},
-                       client,
-                       clock,
-                       {}};
+    LevelLabels levels{
+        loop.get_executor(),
+        {.nodes = nodes, .kubevirts = kubevirts, .configs = configs, .elector = elector},
+        client,
+        clock,
+        {}};
     KeptEvents port;
     kube::EventRecorder events{loop.get_executor(), port, clock, 1};
-    std::optional<kube::LevelDemands> config;
-    PlacementAdmission admission{{.levels = levels,
-                                  .kubevirts = kubevirts,
-                                  .scout_config = [this] { return config ? &*config : nullptr; },
-                                  .events = events}};
+    PlacementAdmission admission{
+        {.levels = levels, .kubevirts = kubevirts, .configs = configs, .events = events}};
 };
 
 TEST_F(PlacementAdmissionTest, AFirstPodIsSentWhereTheLevelIs) {
     know_nodes();
-    know_kubevirt(R"({"requireHostModelMigratabilityLevel":50})");
+    know_demands(R"({"requireHostModelMigratabilityLevel":50})");
 
     const auto response = ask({});
 
@@ -190,10 +209,7 @@ TEST_F(PlacementAdmissionTest, AFirstPodIsSentWhereTheLevelIs) {
 
 TEST_F(PlacementAdmissionTest, ScoutConfigDemandsWhereTheKubeVirtObjectCannot) {
     know_nodes();
-    know_kubevirt("{}");
-    EXPECT_EQ(patch_of(ask({})), "");
-
-    config.emplace().preferred = kube::PreferredLevel{.level = 30, .weight = 7};
+    know_demands("{}", R"({"preferedHostModelMigratabilityLevel":{"level":30,"weight":7}})");
 
     EXPECT_THAT(patch_of(ask({})), HasSubstr(R"("weight":7)"));
     EXPECT_EQ(admission.rules().preferred->source, cluster::DemandSource::scout_config);
@@ -201,7 +217,7 @@ TEST_F(PlacementAdmissionTest, ScoutConfigDemandsWhereTheKubeVirtObjectCannot) {
 
 TEST_F(PlacementAdmissionTest, OtherPodsAreLeftAlone) {
     know_nodes();
-    know_kubevirt(R"({"requireHostModelMigratabilityLevel":50})");
+    know_demands(R"({"requireHostModelMigratabilityLevel":50})");
     const json::object target{{"kubevirt.io", "virt-launcher"},
                               {"kubevirt.io/migrationJobUID", ""}};
 
@@ -214,19 +230,19 @@ TEST_F(PlacementAdmissionTest, OtherPodsAreLeftAlone) {
 }
 
 TEST_F(PlacementAdmissionTest, UntilTheClusterIsKnownPodsPassWithAWarning) {
-    know_kubevirt(R"({"requireHostModelMigratabilityLevel":50})");
+    know_demands(R"({"requireHostModelMigratabilityLevel":50})");
 
     const auto response = ask({});
 
     EXPECT_EQ(patch_of(response), "");
-    EXPECT_THAT(warnings_of(response), ElementsAre(HasSubstr("have not been read yet")));
+    EXPECT_THAT(warnings_of(response), ElementsAre(HasSubstr("have not all been read yet")));
     EXPECT_THAT(warnings_of(ask({.affinity = "null"})), IsEmpty());
     EXPECT_EQ(admission.counters().warned, 1U);
 }
 
 TEST_F(PlacementAdmissionTest, ALevelThatNoNodeHasIsToldToTheVmi) {
     know_nodes();
-    know_kubevirt(R"({"requireHostModelMigratabilityLevel":51})");
+    know_demands(R"({"requireHostModelMigratabilityLevel":51})");
 
     const auto response = ask({});
 
@@ -247,9 +263,26 @@ TEST_F(PlacementAdmissionTest, ALevelThatNoNodeHasIsToldToTheVmi) {
     EXPECT_THAT(note.note, HasSubstr("best there is is 50, on a, b;"));
 }
 
+TEST_F(PlacementAdmissionTest, TheVmiIsToldOnceThoughTheServerAsksTwice) {
+    know_nodes();
+    know_demands(R"({"requireHostModelMigratabilityLevel":51})");
+    auto affinity = json::parse(host_model_affinity);
+    auto& expressions = affinity.at("nodeAffinity")
+                            .at("requiredDuringSchedulingIgnoredDuringExecution")
+                            .at("nodeSelectorTerms")
+                            .at(0)
+                            .at("matchExpressions");
+    expressions.as_array().push_back(json::parse(patch_of(ask({}))).at(0).at("value"));
+    EXPECT_EQ(events.waiting(), 1U);
+
+    EXPECT_EQ(patch_of(ask({.affinity = json::serialize(affinity)})), "");
+
+    EXPECT_EQ(events.waiting(), 1U);
+}
+
 TEST_F(PlacementAdmissionTest, ADryRunTellsOnlyWhoeverAsks) {
     know_nodes();
-    know_kubevirt(R"({"requireHostModelMigratabilityLevel":51})");
+    know_demands(R"({"requireHostModelMigratabilityLevel":51})");
 
     const auto response = ask({.dry_run = true});
 
@@ -260,7 +293,7 @@ TEST_F(PlacementAdmissionTest, ADryRunTellsOnlyWhoeverAsks) {
 
 TEST_F(PlacementAdmissionTest, FaultsOfDemandsAreWarnings) {
     know_nodes();
-    know_kubevirt(R"({"requireHostModelMigratabilityLevel":500})");
+    know_demands(R"({"requireHostModelMigratabilityLevel":500})");
 
     const auto response = ask({});
 
@@ -271,7 +304,7 @@ TEST_F(PlacementAdmissionTest, FaultsOfDemandsAreWarnings) {
 
 TEST_F(PlacementAdmissionTest, WhatCannotBeReadPassesWithAWarning) {
     know_nodes();
-    know_kubevirt(R"({"requireHostModelMigratabilityLevel":50})");
+    know_demands(R"({"requireHostModelMigratabilityLevel":50})");
 
     EXPECT_THAT(warnings_of(ask({.affinity = R"({"nodeAffinity":7})"})),
                 ElementsAre(HasSubstr("/spec/affinity/nodeAffinity: expected an object")));
@@ -284,7 +317,7 @@ TEST_F(PlacementAdmissionTest, WhatCannotBeReadPassesWithAWarning) {
 
 TEST_F(PlacementAdmissionTest, WhatIsNoReviewIsRefusedInASentence) {
     for (const char* body : {"", "{}", "[]", "\xff"}) {
-        const auto answer = admission.answer(body);
+        const auto answer = post(body);
         EXPECT_EQ(answer.status, 400U) << body;
         EXPECT_THAT(answer.body, HasSubstr("expected")) << body;
     }

@@ -51,9 +51,9 @@ ScoutConfig with_status(ScoutConfig config, const std::string& body) {
 TEST(SettingsInForceTest, WhatNobodySetsIsAsItWasGiven) {
     const auto empty = config();
 
-    EXPECT_EQ(settings_in_force(given, nullptr).levels, given);
-    EXPECT_EQ(settings_in_force(given, &empty).levels, given);
-    EXPECT_THAT(settings_in_force(given, &empty).faults, IsEmpty());
+    EXPECT_EQ(settings_in_force(given, nullptr, nullptr).levels, given);
+    EXPECT_EQ(settings_in_force(given, &empty, nullptr).levels, given);
+    EXPECT_THAT(settings_in_force(given, &empty, nullptr).faults, IsEmpty());
 }
 
 TEST(SettingsInForceTest, TheObjectComesFirst) {
@@ -63,7 +63,7 @@ TEST(SettingsInForceTest, TheObjectComesFirst) {
     object.cordoned_for = SharedText{"90s"};
     object.not_ready_for = SharedText{"24h"};
 
-    const auto settings = settings_in_force(given, &object);
+    const auto settings = settings_in_force(given, &object, nullptr);
 
     EXPECT_EQ(settings.levels, (LevelSettings{.layer = migration::Layer::truth,
                                               .machine_type = "pc",
@@ -79,7 +79,7 @@ TEST(SettingsInForceTest, WhatASchemaOfAnotherVersionLetThroughIsNotObeyedAndIsS
     object.cordoned_for = SharedText{"10"};
     object.not_ready_for = SharedText{"25h"};
 
-    const auto settings = settings_in_force(given, &object);
+    const auto settings = settings_in_force(given, &object, nullptr);
 
     EXPECT_EQ(settings.levels, given);
     EXPECT_THAT(settings.faults,
@@ -88,11 +88,31 @@ TEST(SettingsInForceTest, WhatASchemaOfAnotherVersionLetThroughIsNotObeyedAndIsS
                             AllOf(HasSubstr("notReadyFor"), HasSubstr("25h"))));
 }
 
+TEST(SettingsInForceTest, TheKubeVirtObjectsDemandsComeFirstAndTheDifferenceIsSaid) {
+    auto object = config();
+    object.placement.required = 50;
+    object.placement.prefered = {.level = 80, .weight = std::nullopt};
+    kube::KubeVirt kubevirt;
+    kubevirt.levels.required = 30;
+
+    const auto settings = settings_in_force(given, &object, &kubevirt);
+
+    EXPECT_EQ(settings.placement.required->level, 30U);
+    EXPECT_EQ(settings.placement.preferred->level, 80U);
+    EXPECT_THAT(settings.faults,
+                ElementsAre(HasSubstr("requireHostModelMigratabilityLevel differs")));
+    EXPECT_THAT(summary(settings), AllOf(HasSubstr("level 30 is required"),
+                                         HasSubstr("level 80 preferred with weight 1")));
+    const auto body = boost::json::parse(status_body(object, settings, now));
+    EXPECT_EQ(body.at("status").at("inForce").at("requiredLevel"), 30);
+    EXPECT_EQ(body.at("status").at("conditions").at(0).at("status"), "False");
+}
+
 TEST(ScoutConfigStatusTest, IsOfThisObjectAndTellsWhatIsInForce) {
     const auto object = config();
 
     const auto body =
-        boost::json::parse(status_body(object, settings_in_force(given, &object), now));
+        boost::json::parse(status_body(object, settings_in_force(given, &object, nullptr), now));
 
     EXPECT_EQ(body.at("metadata").at("uid"), "u-1");
     EXPECT_EQ(body.at("status").at("observedGeneration"), 4);
@@ -103,7 +123,7 @@ TEST(ScoutConfigStatusTest, IsOfThisObjectAndTellsWhatIsInForce) {
 
 TEST(ScoutConfigStatusTest, IsWrittenOnceForEachState) {
     auto object = config();
-    const auto settings = settings_in_force(given, &object);
+    const auto settings = settings_in_force(given, &object, nullptr);
     object = with_status(object, status_body(object, settings, now));
 
     EXPECT_EQ(status_body(object, settings, now + 1h), "");
@@ -114,9 +134,10 @@ TEST(ScoutConfigStatusTest, IsWrittenOnceForEachState) {
 
 TEST(ScoutConfigStatusTest, KeepsTheTimeOfTheLastChangeOfItsCondition) {
     auto object = config();
-    object = with_status(object, status_body(object, settings_in_force(given, &object), now));
+    object =
+        with_status(object, status_body(object, settings_in_force(given, &object, nullptr), now));
     const auto time_of = [&object](WallTime when) {
-        const auto settings = settings_in_force(given, &object);
+        const auto settings = settings_in_force(given, &object, nullptr);
         const auto body = boost::json::parse(status_body(object, settings, when));
         return std::string{
             body.at("status").at("conditions").at(0).at("lastTransitionTime").as_string()};
