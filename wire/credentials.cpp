@@ -33,19 +33,21 @@ Result<std::string> read_pem(const std::filesystem::path& path, std::string_view
     });
 }
 
-/// gRPC tells a wrong file only in its own log, at the first handshake; we tell it at the start.
-Status check_files(const TlsFiles& files) {
+Status check_root(const TlsFiles& files) {
     const auto authority = read_pem(files.ca, "TLS CA file");
+    if (!authority) {
+        return fail(authority.error());
+    }
+    return validity_of(*authority).map([](const Validity&) {}).map_error([&files](Error&& error) {
+        return std::move(error).within("TLS CA file: " + files.ca.string());
+    });
+}
+
+Status check_identity(const TlsFiles& files) {
     const auto chain = read_pem(files.certificate, "TLS certificate file");
     const auto key = read_pem(files.key, "TLS key file");
-    for (const auto* text : {&authority, &chain, &key}) {
-        if (!*text) {
-            return fail(text->error());
-        }
-    }
-    if (const auto read = validity_of(*authority); !read) {
-        auto error = read.error();
-        return fail(std::move(error).within("TLS CA file: " + files.ca.string()));
+    if (!chain || !key) {
+        return fail(chain ? key.error() : chain.error());
     }
     return check_key({.chain = *chain, .key = *key}).map_error([&files](Error&& error) {
         return std::move(error).within("TLS certificate file " + files.certificate.string() +
@@ -53,27 +55,53 @@ Status check_files(const TlsFiles& files) {
     });
 }
 
+/// gRPC tells a wrong file only in its own log, at the first handshake; we tell it at the start.
+Status check_files(const TlsFiles& files) {
+    if (files.side != TlsSide::server) {
+        if (auto root = check_root(files); !root) {
+            return root;
+        }
+    }
+    return files.side == TlsSide::client ? Status{} : check_identity(files);
+}
+
+/// Files that are not named are not watched.
 std::shared_ptr<tls::CertificateProviderInterface> watch(const TlsFiles& files) {
     return std::make_shared<tls::FileWatcherCertificateProvider>(
         files.key.string(), files.certificate.string(), files.ca.string(),
         static_cast<unsigned>(files.reload_every.count()));
 }
 
-Status check(const Endpoint& endpoint, const Security& security) {
+/// `other`: the side that this one is not.
+Status check(const Endpoint& endpoint, const Security& security, TlsSide other) {
     if (auto checked = check_security(endpoint, security); !checked) {
         return checked;
     }
     if (!security.tls) {
         return {};
     }
+    if (security.tls->side == other) {
+        return fail(Errc::invalid, "the TLS files for " + endpoint.target() +
+                                       " are those of the other side of the connection");
+    }
     return check_files(*security.tls);
+}
+
+/// For options of either side.
+void watch_files(tls::TlsCredentialsOptions& options, TlsSide side) {
+    if (side != TlsSide::server) {
+        options.watch_root_certs();
+    }
+    if (side != TlsSide::client) {
+        options.watch_identity_key_cert_pairs();
+    }
 }
 
 }  // namespace
 
 Result<std::shared_ptr<grpc::ServerCredentials>> server_credentials(const Endpoint& endpoint,
                                                                     const Security& security) {
-    if (auto checked = check(endpoint, security); !checked) {
+    if (auto checked = check(endpoint, security, TlsSide::client); !checked) {
         return fail(std::move(checked.error()));
     }
     if (!security.tls) {
@@ -81,15 +109,17 @@ Result<std::shared_ptr<grpc::ServerCredentials>> server_credentials(const Endpoi
     }
     keep_tls_small();
     tls::TlsServerCredentialsOptions options{watch(*security.tls)};
-    options.watch_root_certs();
-    options.watch_identity_key_cert_pairs();
-    options.set_cert_request_type(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+    const auto side = security.tls->side;
+    watch_files(options, side);
+    options.set_cert_request_type(side == TlsSide::server
+                                      ? GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE
+                                      : GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
     return tls::TlsServerCredentials(options);
 }
 
 Result<std::shared_ptr<grpc::Channel>> open_channel(const Endpoint& endpoint,
                                                     const Security& security) {
-    if (auto checked = check(endpoint, security); !checked) {
+    if (auto checked = check(endpoint, security, TlsSide::server); !checked) {
         return fail(std::move(checked.error()));
     }
     grpc::ChannelArguments arguments;
@@ -112,8 +142,7 @@ Result<std::shared_ptr<grpc::Channel>> open_channel(const Endpoint& endpoint,
     }
     tls::TlsChannelCredentialsOptions options;
     options.set_certificate_provider(watch(*security.tls));
-    options.watch_root_certs();
-    options.watch_identity_key_cert_pairs();
+    watch_files(options, security.tls->side);
     return grpc::CreateCustomChannel(endpoint.target(), tls::TlsCredentials(options), arguments);
 }
 

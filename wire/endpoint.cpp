@@ -65,14 +65,46 @@ Status check_host(std::string_view text, const Endpoint& endpoint, bool brackete
     return {};
 }
 
-/// " tls-cert tls-key"; empty if all are there, or none.
-std::string missing_files(const Security& security) {
-    if (!security.tls) {
-        return {};
+/// Which of the files one side has, and how that is said.
+struct SideFiles {
+    bool ca;
+    bool certificate;
+    std::string_view names;
+};
+
+SideFiles files_of(TlsSide side) {
+    switch (side) {
+        case TlsSide::mutual:
+            break;
+        case TlsSide::server:
+            return {.ca = false, .certificate = true, .names = "tls-cert and tls-key together"};
+        case TlsSide::client:
+            return {.ca = true, .certificate = false, .names = "tls-ca alone"};
     }
-    const auto& files = *security.tls;
-    return std::string{files.ca.empty() ? " tls-ca" : ""} +
-           (files.certificate.empty() ? " tls-cert" : "") + (files.key.empty() ? " tls-key" : "");
+    return {.ca = true, .certificate = true, .names = "tls-ca, tls-cert and tls-key together"};
+}
+
+/// " tls-cert tls-key": those of the files that a side has and that are not set, or the other way
+/// round.
+std::string differing(const TlsFiles& files, bool side_has) {
+    const auto side = files_of(files.side);
+    const auto name = [side_has](const std::filesystem::path& path, bool has, const char* text) {
+        return has == side_has && path.empty() == side_has ? text : "";
+    };
+    return std::string{name(files.ca, side.ca, " tls-ca")} +
+           name(files.certificate, side.certificate, " tls-cert") +
+           name(files.key, side.certificate, " tls-key");
+}
+
+Status check_files_named(const TlsFiles& files) {
+    const auto takes = "TLS takes " + std::string{files_of(files.side).names};
+    if (const auto missing = differing(files, true); !missing.empty()) {
+        return fail(Errc::invalid, takes + ", expected also" + missing);
+    }
+    if (const auto spare = differing(files, false); !spare.empty()) {
+        return fail(Errc::invalid, takes + " here, found also" + spare + ": leave that out");
+    }
+    return {};
 }
 
 }  // namespace
@@ -133,9 +165,10 @@ std::optional<TlsFiles> tls_files(TlsFiles named) {
 }
 
 Status check_security(const Endpoint& endpoint, const Security& security) {
-    if (const auto missing = missing_files(security); !missing.empty()) {
-        return fail(Errc::invalid,
-                    "TLS takes tls-ca, tls-cert and tls-key together, expected also" + missing);
+    if (security.tls) {
+        if (auto named = check_files_named(*security.tls); !named) {
+            return named;
+        }
     }
     if (security.tls && security.plaintext) {
         return fail(Errc::refused, "both TLS files and plaintext are set for " + endpoint.target() +

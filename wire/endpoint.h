@@ -36,12 +36,20 @@ struct Endpoint {
 /// limit for sun_path).
 [[nodiscard]] Result<Endpoint> parse_endpoint(std::string_view text);
 
-/// PEM files of one side of an mTLS connection; re-read when they change, without a restart.
+/// Which files one side of a TLS connection has.
+enum class TlsSide : std::uint8_t {
+    mutual,  ///< all three: it shows a certificate and checks the other side's
+    server,  ///< certificate and key: its clients show no certificate
+    client,  ///< CA: it checks the server, and shows no certificate itself
+};
+
+/// PEM files of one side of a TLS connection; re-read when they change, without a restart.
 struct TlsFiles {
     std::filesystem::path ca;
     std::filesystem::path certificate;
     std::filesystem::path key;
     std::chrono::seconds reload_every{10};  ///< how often the files are looked at; at least 1 s
+    TlsSide side = TlsSide::mutual;
 };
 
 /// The files that settings name; nothing if they name none of them.
@@ -54,12 +62,13 @@ struct Security {
     std::string server_name;  ///< expected name in the server's certificate, if not the host
 };
 
-/// Errc::invalid names those of the three TLS files that are missing beside others. Errc::refused
-/// with what to do: no TLS files and no plaintext asked for; both; plaintext on an address that is
-/// not local; TLS files for a unix socket. Unix sockets need neither.
+/// Errc::invalid names those of the side's TLS files that are missing, and those that it does not
+/// have. Errc::refused with what to do: no TLS files and no plaintext asked for; both; plaintext on
+/// an address that is not local; TLS files for a unix socket. Unix sockets need neither.
 [[nodiscard]] Status check_security(const Endpoint& endpoint, const Security& security);
 
-/// Credentials after check_security(); TLS files that cannot be read are Errc::invalid.
+/// Credentials after check_security(); TLS files that cannot be read, and those of the other side,
+/// are Errc::invalid.
 [[nodiscard]] Result<std::shared_ptr<grpc::ServerCredentials>> server_credentials(
     const Endpoint& endpoint, const Security& security);
 [[nodiscard]] Result<std::shared_ptr<grpc::Channel>> open_channel(const Endpoint& endpoint,

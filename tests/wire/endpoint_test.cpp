@@ -107,6 +107,31 @@ TEST(EndpointTest, TlsTakesAllThreeFilesOrNone) {
               "TLS takes tls-ca, tls-cert and tls-key together, expected also tls-cert tls-key");
 }
 
+TEST(EndpointTest, EachSideTakesItsOwnFilesAndNoOthers) {
+    struct Case {
+        TlsFiles files;
+        std::string message;
+    };
+    const Case cases[] = {
+        {{.ca = "/ca", .side = TlsSide::client}, ""},
+        {{.ca = "/ca", .key = "/k", .side = TlsSide::client},
+         "TLS takes tls-ca alone here, found also tls-key: leave that out"},
+        {{.side = TlsSide::client}, "TLS takes tls-ca alone, expected also tls-ca"},
+        {{.certificate = "/c", .key = "/k", .side = TlsSide::server}, ""},
+        {{.ca = "/ca", .certificate = "/c", .key = "/k", .side = TlsSide::server},
+         "TLS takes tls-cert and tls-key together here, found also tls-ca: leave that out"},
+        {{.certificate = "/c", .side = TlsSide::server},
+         "TLS takes tls-cert and tls-key together, expected also tls-key"}};
+    for (const auto& one : cases) {
+        Security security;
+        security.tls = one.files;
+
+        const auto checked = check_security(parse_endpoint("192.0.2.1:1").value(), security);
+
+        EXPECT_EQ(checked ? "" : checked.error().message, one.message);
+    }
+}
+
 TEST(EndpointTest, TlsFilesForAUnixSocketAreRefusedAndNotIgnored) {
     Security security;
     security.tls = TlsFiles{.ca = "/ca", .certificate = "/c", .key = "/k"};

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/temporary_folder.h"
+#include "tests/support/wait_until.h"
 #include "tests/wire/certificates.h"
 #include "virt_scout/v1/fleet.grpc.pb.h"
 #include "wire/endpoint.h"
@@ -50,9 +51,25 @@ protected:
         return security;
     }
 
-    void serve() {
+    /// Certificate and key of the server, and of the client the CA: clients show no certificate.
+    Security one_sided(const std::string& side) const {
+        auto security = files_of(side);
+        auto& files = security.tls.value();
+        if (side == "server") {
+            files.side = TlsSide::server;
+            files.ca.clear();
+        } else {
+            files.side = TlsSide::client;
+            files.certificate.clear();
+            files.key.clear();
+        }
+        return security;
+    }
+
+    void serve() { serve(files_of("server")); }
+    void serve(const Security& security) {
         const auto endpoint = parse_endpoint("127.0.0.1:0").value();
-        auto credentials = server_credentials(endpoint, files_of("server"));
+        auto credentials = server_credentials(endpoint, security);
         ASSERT_TRUE(credentials) << credentials.error().message;
         grpc::ServerBuilder builder;
         builder.AddListeningPort(endpoint.target(), *credentials, &port);
@@ -163,6 +180,57 @@ TEST_F(TlsTest, ChangedFilesAreUsedWithoutARestart) {
     }
     ASSERT_TRUE(seen) << seen.error().message;
     EXPECT_EQ(*seen, "node-2");
+}
+
+TEST_F(TlsTest, ClientWithTheCaAloneChecksItsServerAndShowsNoCertificate) {
+    const test::Authority stranger{"stranger"};
+    authority.issue(folder.path() / "server", "aggregator", "");
+    authority.issue(folder.path() / "client", "node-1", "");
+    stranger.issue(folder.path() / "stranger", "node-1", "");
+    serve(one_sided("server"));
+
+    const auto seen = ask(one_sided("client"));
+
+    ASSERT_TRUE(seen) << seen.error().message;
+    EXPECT_EQ(*seen, "");
+    EXPECT_FALSE(ask(one_sided("stranger")));
+    const auto with_certificate = ask(files_of("client"));
+    ASSERT_TRUE(with_certificate) << with_certificate.error().message;
+    EXPECT_EQ(*with_certificate, "") << "nobody asked for it";
+}
+
+TEST_F(TlsTest, ServerThatAsksForCertificatesRefusesAClientWithoutOne) {
+    authority.issue(folder.path() / "server", "aggregator", "");
+    authority.issue(folder.path() / "client", "node-1", "");
+    serve();
+
+    EXPECT_FALSE(ask(one_sided("client")));
+}
+
+TEST_F(TlsTest, ChangedFilesOfOneSideAreUsedWithoutARestart) {
+    const test::Authority next{"next authority"};
+    authority.issue(folder.path() / "server", "aggregator", "");
+    next.issue(folder.path() / "client", "node-1", "");
+    serve(one_sided("server"));
+    ASSERT_FALSE(ask(one_sided("client")));
+
+    next.issue(folder.path() / "server", "aggregator", "");
+
+    EXPECT_TRUE(test::wait_until([this] { return ask(one_sided("client")).has_value(); }));
+}
+
+TEST_F(TlsTest, FilesOfTheOtherSideAreRefused) {
+    authority.issue(folder.path() / "server", "aggregator", "");
+    authority.issue(folder.path() / "client", "node-1", "");
+    const auto endpoint = parse_endpoint("127.0.0.1:0").value();
+
+    const auto serving = server_credentials(endpoint, one_sided("client"));
+    const auto asking = open_channel(endpoint, one_sided("server"));
+
+    ASSERT_FALSE(serving);
+    EXPECT_EQ(serving.error().code, Errc::invalid);
+    ASSERT_FALSE(asking);
+    EXPECT_EQ(asking.error().code, Errc::invalid);
 }
 
 TEST_F(TlsTest, WrongFilesAreToldAtTheStartWithTheirNames) {
