@@ -39,7 +39,7 @@ public:
     AggregatorLink& operator=(AggregatorLink&&) = delete;
 
     /// Begins a stream; whether anybody answers shows in its first send() or receive(). Errors:
-    /// invalid (TLS files that cannot be used).
+    /// invalid (TLS files that cannot be used), those of reading a token file. Reads small files.
     [[nodiscard]] virtual Result<std::unique_ptr<ReportStream>> open() = 0;
 };
 

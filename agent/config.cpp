@@ -25,6 +25,28 @@ void check_folder(const char* key, const std::filesystem::path& path, Faults& fa
     }
 }
 
+/// Why the token does not go that way. It tells who the agent is, and whoever has it can say the
+/// same: it goes to a server that has proven itself, and to nobody on the way.
+std::string token_fault(const AgentConfig& config, const wire::Endpoint& endpoint) {
+    if (endpoint.is_unix()) {
+        return "a token goes over TLS only, and a unix socket has none: leave token-file out, or "
+               "set aggregator-address to host:port";
+    }
+    if (config.plaintext) {
+        return "a token goes over TLS only, and plaintext is set: set tls-ca in its place, or "
+               "leave token-file out";
+    }
+    if (!config.tls_cert.empty() || !config.tls_key.empty()) {
+        return "expected one proof of who this agent is, found a token and a certificate: leave "
+               "out token-file, or tls-cert and tls-key";
+    }
+    if (config.tls_ca.empty()) {
+        return "expected also tls-ca, the CA that signed the aggregator's certificate: a token "
+               "goes to a server that has proven itself";
+    }
+    return {};
+}
+
 void check_aggregator(const AgentConfig& config, Faults& faults) {
     if (config.aggregator_address.empty()) {
         return;
@@ -34,8 +56,17 @@ void check_aggregator(const AgentConfig& config, Faults& faults) {
         faults.push_back({"aggregator-address", endpoint.error().message});
         return;
     }
+    if (!config.token_file.empty()) {
+        if (auto fault = token_fault(config, *endpoint); !fault.empty()) {
+            faults.push_back({"token-file", std::move(fault)});
+            return;
+        }
+    }
     if (const auto secured = wire::check_security(*endpoint, security_of(config)); !secured) {
-        faults.push_back({"aggregator-address", secured.error().message});
+        const bool ca_alone =
+            !config.tls_ca.empty() && config.tls_cert.empty() && config.tls_key.empty();
+        faults.push_back(
+            {"aggregator-address", secured.error().message + (ca_alone ? ", or token-file" : "")});
     }
 }
 
@@ -63,6 +94,9 @@ daemon::SettingList settings_of(AgentConfig& config) {
         path_setting("tls-key", "its private key (PEM)", config.tls_key),
         text_setting("tls-server-name", "name in the aggregator's certificate, if not its host",
                      config.tls_server_name),
+        path_setting("token-file",
+                     "service-account token that tells who this agent is; needs tls-ca alone",
+                     config.token_file),
         bool_setting("plaintext", "no TLS; only for a local aggregator", config.plaintext),
         text_setting("listen-http", "address of health and metrics; empty: none",
                      config.listen_http),
@@ -93,8 +127,12 @@ daemon::Faults validate(const AgentConfig& config) {
 }
 
 wire::Security security_of(const AgentConfig& config) {
-    return {.tls = wire::tls_files(
-                {.ca = config.tls_ca, .certificate = config.tls_cert, .key = config.tls_key}),
+    wire::TlsFiles files{
+        .ca = config.tls_ca, .certificate = config.tls_cert, .key = config.tls_key};
+    if (!config.token_file.empty()) {
+        files.side = wire::TlsSide::client;
+    }
+    return {.tls = wire::tls_files(std::move(files)),
             .plaintext = config.plaintext,
             .server_name = config.tls_server_name};
 }

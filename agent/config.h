@@ -25,6 +25,7 @@ struct AgentConfig {
     std::filesystem::path tls_cert;
     std::filesystem::path tls_key;
     std::string tls_server_name;
+    std::filesystem::path token_file;  ///< tells who this agent is; empty: its certificate does
     bool plaintext = false;
     std::string listen_http = "127.0.0.1:9291";  ///< empty: none
     std::chrono::milliseconds probe_interval = std::chrono::minutes{10};

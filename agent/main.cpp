@@ -82,7 +82,8 @@ int serve(const agent::AgentConfig& config) {
     std::unique_ptr<agent::AggregatorLink> link;
     if (!config.aggregator_address.empty()) {
         auto endpoint = wire::parse_endpoint(config.aggregator_address).value();
-        link = agent::make_grpc_link(executor, std::move(endpoint), agent::security_of(config));
+        link = agent::make_grpc_link(executor, std::move(endpoint), agent::security_of(config),
+                                     config.token_file);
     }
     agent::Agent service(options_of(config), {.loop = executor,
                                               .clock = clock,

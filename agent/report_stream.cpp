@@ -12,11 +12,13 @@
 #include <boost/asio/steady_timer.hpp>
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
+#include <grpcpp/security/credentials.h>
 #include <spdlog/spdlog.h>
 
 #include "agent/report_messages.h"
 #include "base/clock.h"
 #include "virt_scout/v1/report.grpc.pb.h"
+#include "wire/bearer_token.h"
 #include "wire/status.h"
 
 namespace scout::agent {
@@ -117,11 +119,15 @@ class Call final : public grpc::ClientBidiReactor<v1::AgentMessage, v1::Aggregat
                    public std::enable_shared_from_this<Call> {
 public:
     Call(asio::any_io_executor loop, LoopSide& side, std::shared_ptr<grpc::Channel> channel,
-         std::shared_ptr<LiveCalls> calls)
+         std::shared_ptr<LiveCalls> calls, const std::string& token)
         : counted_(std::move(calls)),
           loop_(std::move(loop)),
           side_(&side),
-          stub_(v1::Reports::NewStub(std::move(channel))) {}
+          stub_(v1::Reports::NewStub(std::move(channel))) {
+        if (!token.empty()) {
+            context_.set_credentials(grpc::AccessTokenCredentials(token));
+        }
+    }
 
     void start() {
         self_ = shared_from_this();
@@ -200,9 +206,9 @@ private:
 class GrpcStream final : public ReportStream {
 public:
     GrpcStream(const asio::any_io_executor& loop, std::shared_ptr<grpc::Channel> channel,
-               std::shared_ptr<LiveCalls> calls)
+               std::shared_ptr<LiveCalls> calls, const std::string& token)
         : side_(loop),
-          call_(std::make_shared<Call>(loop, side_, std::move(channel), std::move(calls))) {
+          call_(std::make_shared<Call>(loop, side_, std::move(channel), std::move(calls), token)) {
         call_->start();
     }
     ~GrpcStream() override { call_->leave(); }
@@ -270,8 +276,12 @@ private:
 
 class GrpcLink final : public AggregatorLink {
 public:
-    GrpcLink(asio::any_io_executor loop, wire::Endpoint endpoint, wire::Security security)
-        : loop_(std::move(loop)), endpoint_(std::move(endpoint)), security_(std::move(security)) {}
+    GrpcLink(asio::any_io_executor loop, wire::Endpoint endpoint, wire::Security security,
+             std::filesystem::path token_file)
+        : loop_(std::move(loop)),
+          endpoint_(std::move(endpoint)),
+          security_(std::move(security)),
+          token_file_(std::move(token_file)) {}
 
     /// Every stream is gone and its call cancelled, so this takes a moment only.
     ~GrpcLink() override {
@@ -293,13 +303,22 @@ public:
             }
             channel_ = std::move(*made);
         }
-        return std::make_unique<GrpcStream>(loop_, channel_, calls_);
+        std::string token;
+        if (!token_file_.empty()) {
+            auto read = wire::read_token(token_file_);
+            if (!read) {
+                return fail(std::move(read.error()).within("token-file"));
+            }
+            token = std::move(*read);
+        }
+        return std::make_unique<GrpcStream>(loop_, channel_, calls_, token);
     }
 
 private:
     asio::any_io_executor loop_;
     wire::Endpoint endpoint_;
     wire::Security security_;
+    std::filesystem::path token_file_;
     std::shared_ptr<grpc::Channel> channel_;
     std::shared_ptr<LiveCalls> calls_ = std::make_shared<LiveCalls>();
 };
@@ -307,8 +326,10 @@ private:
 }  // namespace
 
 std::unique_ptr<AggregatorLink> make_grpc_link(asio::any_io_executor loop, wire::Endpoint endpoint,
-                                               wire::Security security) {
-    return std::make_unique<GrpcLink>(std::move(loop), std::move(endpoint), std::move(security));
+                                               wire::Security security,
+                                               std::filesystem::path token_file) {
+    return std::make_unique<GrpcLink>(std::move(loop), std::move(endpoint), std::move(security),
+                                      std::move(token_file));
 }
 
 }  // namespace scout::agent

@@ -36,7 +36,7 @@ struct Trouble {
 
 constexpr Trouble trouble_here{spdlog::level::err, "this agent cannot report",
                                "mend what the reason names; check this agent's "
-                               "aggregator-address, tls-ca, tls-cert and tls-key"};
+                               "aggregator-address, tls-ca, tls-cert, tls-key and token-file"};
 
 /// What an end of the stream by the aggregator means to the people who run this agent.
 Trouble trouble_of(Errc code) {

@@ -83,6 +83,50 @@ TEST(AgentConfigTest, RefusesPlaintextToAnotherMachine) {
     EXPECT_THAT(validate(config), IsEmpty());
 }
 
+TEST(AgentConfigTest, ATokenGoesOverTlsInThePlaceOfACertificate) {
+    const test::TemporaryFolder folder;
+    AgentConfig config;
+    config.state_dir = folder.path();
+    config.aggregator_address = "scout.example:9286";
+    config.tls_ca = "/ca.pem";
+    EXPECT_THAT(all_of(validate(config)),
+                HasSubstr("expected also tls-cert tls-key, or token-file"));
+
+    std::ostringstream out;
+    std::ostringstream err;
+    const auto code = daemon::configure(
+        {.name = "agent"}, {"--token-file=/token"}, settings_of(config),
+        [&] { return validate(config); }, out, err);
+    EXPECT_EQ(code, std::nullopt) << err.str();
+    EXPECT_EQ(config.token_file, "/token");
+    EXPECT_EQ(security_of(config).tls.value().side, wire::TlsSide::client);
+
+    config.tls_cert = "/cert.pem";
+    EXPECT_THAT(all_of(validate(config)),
+                HasSubstr("token-file: expected one proof of who this agent is, found a token and "
+                          "a certificate"));
+    config.tls_cert.clear();
+    config.tls_ca.clear();
+    EXPECT_THAT(all_of(validate(config)), HasSubstr("token-file: expected also tls-ca"));
+}
+
+TEST(AgentConfigTest, ATokenNeverGoesOverPlaintext) {
+    const test::TemporaryFolder folder;
+    AgentConfig config;
+    config.state_dir = folder.path();
+    config.token_file = "/token";
+    config.aggregator_address = "127.0.0.1:9286";
+    config.plaintext = true;
+    EXPECT_THAT(all_of(validate(config)), HasSubstr("a token goes over TLS only, and plaintext"));
+
+    config.plaintext = false;
+    config.aggregator_address = "unix:/run/virt-scout/agents.sock";
+    EXPECT_THAT(all_of(validate(config)), HasSubstr("a token goes over TLS only, and a unix"));
+
+    config.aggregator_address.clear();
+    EXPECT_THAT(validate(config), IsEmpty()) << "it goes nowhere";
+}
+
 TEST(AgentConfigTest, ReadsEveryKeyFromTheFile) {
     const test::TemporaryFolder folder;
     const auto file = folder.write("agent.yaml",

@@ -15,6 +15,7 @@
 #include <grpcpp/server_context.h>
 
 #include "virt_scout/v1/report.grpc.pb.h"
+#include "wire/bearer_token.h"
 
 namespace scout::test {
 
@@ -23,10 +24,10 @@ namespace v1 = virt_scout::v1;
 /// A small aggregator on a port of 127.0.0.1: keeps what comes, answers what `answer` says.
 class ReportServer final : public v1::Reports::Service {
 public:
-    explicit ReportServer(int port = 0) {
+    explicit ReportServer(int port = 0, const std::shared_ptr<grpc::ServerCredentials>& secured =
+                                            grpc::InsecureServerCredentials()) {
         grpc::ServerBuilder builder;
-        builder.AddListeningPort("127.0.0.1:" + std::to_string(port),
-                                 grpc::InsecureServerCredentials(), &port_);
+        builder.AddListeningPort("127.0.0.1:" + std::to_string(port), secured, &port_);
         builder.RegisterService(this);
         server_ = builder.BuildAndStart();
     }
@@ -67,9 +68,19 @@ public:
         return found;
     }
 
+    /// Of the streams so far; empty for one without.
+    std::vector<std::string> tokens() {
+        const std::lock_guard guard(lock_);
+        return tokens_;
+    }
+
     grpc::Status Report(
-        grpc::ServerContext* /*context*/,
+        grpc::ServerContext* context,
         grpc::ServerReaderWriter<v1::AggregatorMessage, v1::AgentMessage>* stream) override {
+        {
+            const std::lock_guard guard(lock_);
+            tokens_.push_back(wire::token_of(*context).value_or(""));
+        }
         v1::AgentMessage message;
         while (stream->Read(&message)) {
             if (refuse) {
@@ -94,6 +105,7 @@ private:
     std::mutex lock_;
     std::condition_variable came_;
     std::deque<v1::AgentMessage> messages_;
+    std::vector<std::string> tokens_;
     std::unique_ptr<grpc::Server> server_;
 };
 

@@ -9,6 +9,8 @@
 #include "tests/agent/report_server.h"
 #include "tests/support/fake_hypervisor.h"
 #include "tests/support/run_to_end.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/wire/certificates.h"
 
 namespace scout::agent {
 namespace {
@@ -78,6 +80,54 @@ TEST_F(ReportStreamTest, TellsWhyTheAggregatorRefused) {
     const auto later = send(HeartbeatMessage{});
     ASSERT_FALSE(later);
     EXPECT_EQ(later.error().code, Errc::refused);
+}
+
+TEST_F(ReportStreamTest, SendsTheTokenThatIsInTheFileWhenAStreamBegins) {
+    const test::TemporaryFolder folder;
+    test::Authority{"test authority"}.issue(folder.path(), "aggregator", "");
+    const auto endpoint = wire::parse_endpoint("127.0.0.1:0").value();
+    wire::Security serving;
+    serving.tls = wire::TlsFiles{.certificate = folder.path() / "certificate.pem",
+                                 .key = folder.path() / "key.pem",
+                                 .side = wire::TlsSide::server};
+    test::ReportServer server{0, wire::server_credentials(endpoint, serving).value()};
+    wire::Security asking;
+    asking.tls = wire::TlsFiles{.ca = folder.path() / "ca.pem", .side = wire::TlsSide::client};
+    const auto file = folder.write("token", "first\n");
+    link = make_grpc_link(loop.get_executor(), wire::parse_endpoint(server.address()).value(),
+                          asking, file);
+
+    for (const std::string token : {"first", "second"}) {
+        static_cast<void>(folder.write("token", token + "\n"));
+        stream = link->open().value();
+        ASSERT_TRUE(send(HelloMessage{.node = token}));
+        ASSERT_TRUE(server.wait_for(
+            [&token](const auto& message) { return message.hello().node() == token; }));
+    }
+
+    EXPECT_THAT(server.tokens(), testing::ElementsAre("first", "second"));
+    std::filesystem::remove(file);
+    const auto without = link->open();
+    ASSERT_FALSE(without);
+    EXPECT_THAT(without.error().message, HasSubstr("token-file: "));
+    stream.reset();
+}
+
+TEST_F(ReportStreamTest, SendsNoTokenOverPlaintext) {
+    const test::TemporaryFolder folder;
+    test::ReportServer server;
+    link = make_grpc_link(loop.get_executor(), wire::parse_endpoint(server.address()).value(),
+                          wire::Security{.tls = {}, .plaintext = true, .server_name = {}},
+                          folder.write("token", "secret"));
+    stream = link->open().value();
+
+    static_cast<void>(send(HelloMessage{}));
+    const auto answer = test::run_to_end(loop, stream->receive());
+
+    ASSERT_FALSE(answer);
+    EXPECT_EQ(answer.error().code, Errc::refused) << answer.error().message;
+    EXPECT_THAT(server.tokens(), testing::IsEmpty());
+    stream.reset();
 }
 
 TEST_F(ReportStreamTest, TellsThatAnAddressTakesNoReports) {
