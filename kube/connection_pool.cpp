@@ -1,69 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kube/connection_pool.h"
 
-#include <algorithm>
 #include <string>
 
 namespace scout::kube {
 
-/// A waiter's entry; gives the place on if its owner goes away after it was admitted.
-class ConnectionPool::Waiting {
-public:
-    Waiting(ConnectionPool& pool, std::chrono::milliseconds limit) : pool_(pool) {
-        pool_.waiters_.push_back({.timer = asio::steady_timer(pool_.loop_, limit)});
-        waiter_ = std::prev(pool_.waiters_.end());
-    }
-    ~Waiting() {
-        const bool unused = waiter_->admitted;
-        pool_.waiters_.erase(waiter_);
-        if (unused) {
-            pool_.leave();
-        }
-    }
-    Waiting(const Waiting&) = delete;
-    Waiting& operator=(const Waiting&) = delete;
-    Waiting(Waiting&&) = delete;
-    Waiting& operator=(Waiting&&) = delete;
-
-    [[nodiscard]] asio::steady_timer& timer() { return waiter_->timer; }
-    /// True once: the place is the caller's now.
-    [[nodiscard]] bool accept() { return std::exchange(waiter_->admitted, false); }
-
-private:
-    ConnectionPool& pool_;
-    std::list<Waiter>::iterator waiter_;
-};
-
 ConnectionPool::ConnectionPool(asio::any_io_executor loop, const Clock& clock, Limits limits)
-    : loop_(std::move(loop)), clock_(clock), limits_(limits), timer_(loop_) {}
+    : loop_(std::move(loop)),
+      clock_(clock),
+      limits_(limits),
+      places_(std::make_shared<Places>(loop_, limits.places)),
+      timer_(loop_) {}
 
-Task<Result<ConnectionPool::Place>> ConnectionPool::enter(Deadline deadline) {
-    if (busy_ < limits_.places) {
-        ++busy_;
-        co_return Place(shared_from_this());
+Task<Result<Places::Place>> ConnectionPool::enter(Deadline deadline) {
+    auto place = co_await places_->enter(deadline.left());
+    if (!place && place.error().code == Errc::timed_out) {
+        co_return fail(Errc::timed_out, "all " + std::to_string(limits_.places) +
+                                            " connections were busy for " +
+                                            std::to_string(deadline.limit().count()) + " ms");
     }
-    Waiting waiting(*this, deadline.left());
-    const auto [error] = co_await waiting.timer().async_wait(as_result);
-    if (waiting.accept()) {
-        co_return Place(shared_from_this());
-    }
-    if (error) {
-        co_return fail(Errc::cancelled, "gave up waiting for a connection");
-    }
-    co_return fail(Errc::timed_out, "all " + std::to_string(limits_.places) +
-                                        " connections were busy for " +
-                                        std::to_string(deadline.limit().count()) + " ms");
-}
-
-void ConnectionPool::leave() {
-    const auto next = std::find_if(waiters_.begin(), waiters_.end(),
-                                   [](const auto& waiter) { return !waiter.admitted; });
-    if (next == waiters_.end()) {
-        --busy_;
-        return;
-    }
-    next->admitted = true;
-    next->timer.cancel();
+    co_return std::move(place);
 }
 
 std::unique_ptr<Connection> ConnectionPool::take(std::uint64_t tls_version) {

@@ -12,6 +12,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "base/clock.h"
+#include "base/places.h"
 #include "base/result.h"
 #include "base/task.h"
 #include "kube/connection.h"
@@ -21,8 +22,8 @@ namespace scout::kube {
 
 /// The kept-alive connections to one server, and how many requests may be under way at once.
 ///
-/// Who waits for a place gets it in the order in which they came. Connections that were not used
-/// for a while are closed. Loop thread only, owned by shared_ptr; the clock must outlive it.
+/// Connections that were not used for a while are closed. Loop thread only, owned by shared_ptr;
+/// the clock must outlive it.
 class ConnectionPool : public std::enable_shared_from_this<ConnectionPool> {
 public:
     struct Limits {
@@ -30,28 +31,10 @@ public:
         std::chrono::milliseconds idle = std::chrono::seconds{60};  ///< 0: nothing is kept
     };
 
-    /// The right to have one request under way, until it is destroyed.
-    class Place {
-    public:
-        explicit Place(std::shared_ptr<ConnectionPool> pool) noexcept : pool_(std::move(pool)) {}
-        ~Place() {
-            if (pool_) {
-                pool_->leave();
-            }
-        }
-        Place(const Place&) = delete;
-        Place& operator=(const Place&) = delete;
-        Place(Place&&) noexcept = default;
-        Place& operator=(Place&&) = delete;
-
-    private:
-        std::shared_ptr<ConnectionPool> pool_;
-    };
-
     ConnectionPool(asio::any_io_executor loop, const Clock& clock, Limits limits);
 
-    /// Errors: timed_out, cancelled.
-    [[nodiscard]] Task<Result<Place>> enter(Deadline deadline);
+    /// The right to have one request under way. Errors: timed_out, cancelled.
+    [[nodiscard]] Task<Result<Places::Place>> enter(Deadline deadline);
 
     /// A kept connection that was made with this TlsContext and is still good; null if there is
     /// none. Those that are not good any more are closed.
@@ -61,25 +44,18 @@ public:
     [[nodiscard]] std::size_t kept() const noexcept { return kept_.size(); }
 
 private:
-    struct Waiter {
-        asio::steady_timer timer;
-        bool admitted = false;
-    };
-    class Waiting;
     struct Kept {
         std::unique_ptr<Connection> connection;
         SteadyTime until;
     };
 
-    void leave();
     void close_old();
     void schedule();
 
     asio::any_io_executor loop_;
     const Clock& clock_;
     Limits limits_;
-    std::size_t busy_ = 0;
-    std::list<Waiter> waiters_;
+    std::shared_ptr<Places> places_;
     std::list<Kept> kept_;  ///< the longest unused first
     asio::steady_timer timer_;
     bool scheduled_ = false;
