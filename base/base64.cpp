@@ -46,6 +46,20 @@ Result<std::string> base64_decode(std::string_view text) {
     return bytes;
 }
 
+Result<std::string> base64url_decode(std::string_view text) {
+    std::string plain{text};
+    std::replace(plain.begin(), plain.end(), '-', '+');
+    std::replace(plain.begin(), plain.end(), '_', '/');
+    plain.append((4 - plain.size() % 4) % 4, '=');
+    auto bytes = base64_decode(plain);
+    // Bits behind the last byte, line ends and the other alphabet's signs all show here.
+    if (!bytes || text.find_first_of("+/=\r\n") != std::string_view::npos ||
+        base64_encode(*bytes) != plain) {
+        return fail(Errc::invalid, "expected base64url text, found something else");
+    }
+    return bytes;
+}
+
 std::string base64_encode(std::string_view bytes) {
     if (!std::in_range<int>(bytes.size())) {
         throw std::logic_error("base64: more than 2 GiB");

@@ -112,6 +112,14 @@ Task<ApiResult<std::string>> Client::get(Target target, CallOptions options) {
     return make(std::move(call));
 }
 
+Task<ApiResult<std::string>> Client::get_path(std::string path, CallOptions options) {
+    Call call{.name = {.verb = "get", .resource = {.plural = path}},
+              .request = {.target = std::move(path), .accept = "*/*"},
+              .options = options,
+              .repeatable = true};
+    return make(std::move(call));
+}
+
 Task<ApiResult<std::string>> Client::create(Target collection, std::string body,
                                             CallOptions options) {
     return post(std::move(collection), std::move(body), options, options.dry_run);

@@ -63,6 +63,9 @@ public:
 
     [[nodiscard]] Task<ApiResult<std::string>> get(Target target, CallOptions options = {});
 
+    /// A document that is no object, by its path: "/openid/v1/jwks".
+    [[nodiscard]] Task<ApiResult<std::string>> get_path(std::string path, CallOptions options = {});
+
     /// Answers the object as stored. 409 with reason AlreadyExists is for the caller to judge.
     [[nodiscard]] Task<ApiResult<std::string>> create(Target collection, std::string body,
                                                       CallOptions options = {});

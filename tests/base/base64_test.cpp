@@ -31,5 +31,21 @@ TEST(Base64Test, RefusesWhatIsNoBase64) {
     }
 }
 
+TEST(Base64Test, ReadsTheAlphabetOfUrls) {
+    EXPECT_EQ(base64url_decode("").value(), "");
+    EXPECT_EQ(base64url_decode("Zg").value(), "f");
+    EXPECT_EQ(base64url_decode("Zm9v").value(), "foo");
+    EXPECT_EQ(base64url_decode("-_-_").value(), base64_decode("+/+/").value());
+}
+
+TEST(Base64Test, BytesHaveOneSpellingInUrls) {
+    for (const std::string_view text :
+         {"Zg==", "Zg=", "Zh", "Zm9", "Z", "+/+/", "Zm9v\n", "Zm 9", "Zm9v.", "Zm8x\xff"}) {
+        const auto bytes = base64url_decode(text);
+        ASSERT_FALSE(bytes) << text;
+        EXPECT_EQ(bytes.error().code, Errc::invalid);
+    }
+}
+
 }  // namespace
 }  // namespace scout
