@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "aggregator/agent_streams.h"
 
-#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <utility>
@@ -13,7 +12,6 @@
 #include "base/logging.h"
 #include "base/node_name.h"
 #include "base/version.h"
-#include "migration/feature_set.h"
 #include "wire/checks.h"
 #include "wire/convert.h"
 
@@ -39,19 +37,6 @@ Status check_hello(const v1::Hello& hello) {
     return {};
 }
 
-/// A host may speak for the node that its certificate names, and for no other.
-Status check_certificate(const Peer& peer, const std::string& node) {
-    if (peer.proof == Proof::none ||
-        std::find(peer.names.begin(), peer.names.end(), node) != peer.names.end()) {
-        return {};
-    }
-    return fail(
-        Errc::refused,
-        "a report for node " + node + " is refused: the certificate is for " +
-            (peer.names.empty() ? std::string{"no name"} : log_value(migration::join(peer.names))) +
-            ": issue one with the node's name as common or DNS name");
-}
-
 }  // namespace
 
 void AgentStreams::open(SessionId session, Peer peer, SteadyTime now) {
@@ -59,6 +44,23 @@ void AgentStreams::open(SessionId session, Peer peer, SteadyTime now) {
     opened.peer = std::move(peer);
     opened.opened = now;
     opened.heard = now;
+}
+
+void AgentStreams::identify(SessionId session, Peer peer) {
+    if (const auto found = sessions_.find(session); found != sessions_.end()) {
+        found->second.peer = std::move(peer);
+    }
+}
+
+void AgentStreams::refuse(SessionId session, const Error& why, SteadyTime now) {
+    if (!sessions_.contains(session)) {
+        return;
+    }
+    // While nobody can be checked this is one line for each agent, again and again.
+    const auto level = why.code == Errc::unavailable ? spdlog::level::debug : spdlog::level::warn;
+    spdlog::log(level, "agent stream ended before its hello reason={}", log_value(why.message));
+    ++counters_.refused;
+    end(session, why, now);
 }
 
 void AgentStreams::receive(SessionId session, const v1::AgentMessage& message, SteadyTime now) {
@@ -147,7 +149,7 @@ Status AgentStreams::hello(SessionId id, Session& session, const v1::Hello& hell
     if (auto checked = check_hello(hello); !checked) {
         return checked;
     }
-    if (auto checked = check_certificate(session.peer, hello.node()); !checked) {
+    if (auto checked = check_proof(session.peer, hello.node()); !checked) {
         return checked;
     }
     session.instance = wire::cut(hello.instance());

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "aggregator/peer.h"
 #include "aggregator/registry.h"
 #include "base/clock.h"
 #include "base/result.h"
@@ -19,16 +20,6 @@ namespace scout::aggregator {
 namespace v1 = virt_scout::v1;
 
 using SessionId = std::uint64_t;
-
-/// Whether agents prove by a certificate which node they speak for; else it is anybody who can
-/// reach the address.
-enum class Proof : std::uint8_t { none, needed };
-
-/// Who is at the other end of a stream.
-struct Peer {
-    Proof proof = Proof::none;
-    std::vector<std::string> names;  ///< common name and DNS names of the certificate, if proven
-};
 
 /// Where answers to agents go.
 class SessionSink {
@@ -65,6 +56,11 @@ public:
     AgentStreams(Registry& registry, SessionSink& sink) : registry_(registry), sink_(sink) {}
 
     void open(SessionId session, Peer peer, SteadyTime now);
+    /// Who it is was found out only after open(), before the first message. Unknown sessions are
+    /// passed over, here and in refuse().
+    void identify(SessionId session, Peer peer);
+    /// Who it is could not be found out, or is nobody.
+    void refuse(SessionId session, const Error& why, SteadyTime now);
     void receive(SessionId session, const v1::AgentMessage& message, SteadyTime now);
     /// The peer is away. Unknown sessions are passed over.
     void close(SessionId session, SteadyTime now);

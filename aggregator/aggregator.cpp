@@ -188,7 +188,7 @@ void Aggregator::tell_cluster_health() {
 Status Aggregator::serve_grpc() {
     const auto security = config_.security();
     reports_ = std::make_unique<ReportsService>(loop_.get_executor(), *fleet_,
-                                                security.tls ? Proof::needed : Proof::none);
+                                                security.tls ? Proof::certificate : Proof::none);
     questions_ = std::make_unique<FleetService>(loop_.get_executor(), *fleet_);
     const auto endpoint = wire::parse_endpoint(config_.listen_grpc);
     if (!endpoint) {
@@ -251,7 +251,7 @@ Task<> Aggregator::stop() {
         co_await snapshots_->write(last_write_limit);
     }
     if (reports_ != nullptr) {
-        reports_->stop();
+        co_await reports_->stop();
         questions_->stop();
     }
     for (const auto& server : servers_) {

@@ -3,10 +3,12 @@
 
 #include <atomic>
 #include <deque>
+#include <stdexcept>
 #include <utility>
 
 #include <boost/asio/post.hpp>
 
+#include "wire/bearer_token.h"
 #include "wire/status.h"
 
 namespace scout::aggregator {
@@ -97,15 +99,26 @@ private:
     std::deque<v1::AggregatorMessage> answers_;  ///< the first one is being written
 };
 
-ReportsService::ReportsService(boost::asio::any_io_executor loop, Fleet& fleet, Proof proof)
-    : loop_(std::move(loop)), fleet_(fleet), proof_(proof), sessions_(fleet.registry(), *this) {}
+ReportsService::ReportsService(const boost::asio::any_io_executor& loop, Fleet& fleet, Proof proof,
+                               TokenOwners* owners)
+    : loop_(loop),
+      fleet_(fleet),
+      proof_(proof),
+      owners_(owners),
+      sessions_(fleet.registry(), *this),
+      checks_(loop) {
+    if (proof_ == Proof::token && owners_ == nullptr) {
+        throw std::logic_error("tokens cannot be checked without their owners");
+    }
+}
 
 grpc::ServerBidiReactor<v1::AgentMessage, v1::AggregatorMessage>* ReportsService::Report(
     grpc::CallbackServerContext* context) {
     // Owned by gRPC until OnDone().
     auto* stream = new ReportStream(*this, loop_, *context);
-    boost::asio::post(loop_,
-                      [this, stream, peer = peer_of(*context, proof_)] { opened(stream, peer); });
+    auto token = proof_ == Proof::token ? wire::token_of(*context) : Result<std::string>{};
+    boost::asio::post(loop_, [this, stream, peer = peer_of(*context, proof_),
+                              token = std::move(token)] { opened(stream, peer, token); });
     return stream;
 }
 
@@ -123,15 +136,40 @@ void ReportsService::end(SessionId session, const Error& why) {
     }
 }
 
-void ReportsService::opened(ReportStream* stream, Peer peer) {
-    if (stopping_ || streams_.size() + closing_ >= streams_limit) {
+void ReportsService::opened(ReportStream* stream, Peer peer, Result<std::string> token) {
+    if (stopping_ || streams_.size() + closing_ >= streams_limit ||
+        checks_.running() >= streams_limit) {
         finish(*stream,
                {stopping_ ? grpc::StatusCode::UNAVAILABLE : grpc::StatusCode::RESOURCE_EXHAUSTED,
                 stopping_ ? "the aggregator is stopping" : "too many agent streams"});
         return;
     }
     streams_.emplace(stream->id(), stream);
-    sessions_.open(stream->id(), std::move(peer), fleet_.now());
+    const auto id = stream->id();
+    sessions_.open(id, std::move(peer), fleet_.now());
+    if (proof_ != Proof::token) {
+        stream->read();
+    } else if (token) {
+        checks_.spawn("token of an agent", [this, id, text = std::move(*token)]() mutable {
+            return check(id, std::move(text));
+        });
+    } else {
+        sessions_.refuse(id, token.error(), fleet_.now());
+    }
+}
+
+Task<> ReportsService::check(SessionId session, std::string token) {
+    auto owner = co_await owners_->owner_of(std::move(token));
+    auto* stream = find(session);
+    if (stream == nullptr) {
+        co_return;
+    }
+    if (!owner) {
+        sessions_.refuse(session, owner.error(), fleet_.now());
+        co_return;
+    }
+    Peer peer{.proof = Proof::token, .names = {std::move(owner->node)}, .pod = owner->pod};
+    sessions_.identify(session, std::move(peer));
     stream->read();
 }
 
@@ -174,9 +212,10 @@ void ReportsService::cancelled(SessionId session) {
     }
 }
 
-void ReportsService::stop() {
+Task<> ReportsService::stop() {
     stopping_ = true;
     sessions_.end_all({Errc::unavailable, "the aggregator is stopping"});
+    co_await checks_.close();
 }
 
 void ReportsService::finish(ReportStream& stream, const grpc::Status& status) {

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <unordered_map>
 
 #include <boost/asio/any_io_executor.hpp>
 
 #include "aggregator/agent_streams.h"
 #include "aggregator/fleet.h"
+#include "aggregator/token_owners.h"
+#include "base/task_scope.h"
 #include "virt_scout/v1/report.grpc.pb.h"
 
 namespace scout::aggregator {
@@ -19,8 +22,10 @@ class ReportStream;
 /// taken, so that an agent cannot fill our memory. Must outlive the server's shutdown.
 class ReportsService final : public v1::Reports::CallbackService, public SessionSink {
 public:
-    /// With Proof::needed a peer without a certificate speaks for no node.
-    ReportsService(boost::asio::any_io_executor loop, Fleet& fleet, Proof proof);
+    /// With Proof::certificate a peer without one speaks for no node. Proof::token needs the owners
+    /// of tokens, which must outlive this; nothing of a stream is read before its owner is known.
+    ReportsService(const boost::asio::any_io_executor& loop, Fleet& fleet, Proof proof,
+                   TokenOwners* owners = nullptr);
 
     grpc::ServerBidiReactor<v1::AgentMessage, v1::AggregatorMessage>* Report(
         grpc::CallbackServerContext* context) override;
@@ -29,29 +34,34 @@ public:
     void send(SessionId session, const v1::AggregatorMessage& message) override;
     void end(SessionId session, const Error& why) override;
 
-    void opened(ReportStream* stream, Peer peer);
+    /// `token`: with Proof::token what came with the call.
+    void opened(ReportStream* stream, Peer peer, Result<std::string> token);
     void received(SessionId session, bool good, const v1::AgentMessage& message);
     void written(SessionId session, bool good);
     void cancelled(SessionId session);
     void done() { --closing_; }
 
     void tick() { sessions_.tick(fleet_.now()); }
-    /// Ends all streams and takes no more: the aggregator stops.
-    void stop();
+    /// Ends all streams and takes no more: the aggregator stops. Returns when no token is being
+    /// checked any more.
+    [[nodiscard]] Task<> stop();
     [[nodiscard]] const AgentStreams& sessions() const noexcept { return sessions_; }
 
 private:
     [[nodiscard]] ReportStream* find(SessionId session) const;
     void drop(SessionId session);
     void finish(ReportStream& stream, const grpc::Status& status);
+    [[nodiscard]] Task<> check(SessionId session, std::string token);
 
     boost::asio::any_io_executor loop_;
     Fleet& fleet_;
     Proof proof_;
+    TokenOwners* owners_;
     AgentStreams sessions_;
     std::unordered_map<SessionId, ReportStream*> streams_;  ///< those that were not finished
     std::size_t closing_ = 0;  ///< finished, but their peers have not taken it yet
     bool stopping_ = false;
+    TaskScope checks_;  ///< of tokens; they go on when their stream is gone, for it comes again
 };
 
 }  // namespace scout::aggregator

@@ -109,9 +109,9 @@ TEST_F(AgentStreamsTest, UnknownGuestsKeepTheLastKnownOnes) {
 }
 
 TEST_F(AgentStreamsTest, ReportForAnotherNodeThanTheCertificateNamesIsRefused) {
-    open(1, {.proof = Proof::needed, .names = {"n1", "n1.example.org"}});
-    open(2, {.proof = Proof::needed, .names = {"n1", "n1.example.org"}});
-    open(3, {.proof = Proof::needed, .names = {}});
+    open(1, {.proof = Proof::certificate, .names = {"n1", "n1.example.org"}});
+    open(2, {.proof = Proof::certificate, .names = {"n1", "n1.example.org"}});
+    open(3, {.proof = Proof::certificate, .names = {}});
 
     hello(1, "n2");
     hello(2, "n1.example.org");

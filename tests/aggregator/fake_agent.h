@@ -20,9 +20,12 @@ namespace v1 = virt_scout::v1;
 /// One agent's side of a report stream; blocking, with a deadline of 20 s for all of it.
 class FakeAgent {
 public:
-    explicit FakeAgent(const std::shared_ptr<grpc::Channel>& channel)
+    explicit FakeAgent(const std::shared_ptr<grpc::Channel>& channel, const std::string& token = {})
         : stub_(v1::Reports::NewStub(channel)) {
         context_.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds{20});
+        if (!token.empty()) {
+            context_.AddMetadata("authorization", "Bearer " + token);
+        }
         stream_ = stub_->Report(&context_);
     }
 
@@ -56,6 +59,7 @@ public:
         v1::AggregatorMessage message;
         return stream_->Read(&message) ? message.kind_case() : v1::AggregatorMessage::KIND_NOT_SET;
     }
+    void cancel() { context_.TryCancel(); }
     /// How the aggregator ended it; only after it has.
     grpc::Status finish() { return stream_->Finish(); }
     void close() {

@@ -177,7 +177,7 @@ TEST_F(GrpcServerTest, NameWithoutAnAddressIsTold) {
 }
 
 TEST_F(GrpcServerTest, PeerWithoutACertificateSpeaksForNoNodeWhereOneIsNeeded) {
-    for (const auto proof : {Proof::needed, Proof::none}) {
+    for (const auto proof : {Proof::certificate, Proof::none}) {
         ReportsService proving(loop.get_executor(), fleet, proof);
         const auto server = start("127.0.0.1:0", plaintext(), proving);
         FakeAgent agent(wire::open_channel(server->endpoint(), plaintext()).value());
@@ -185,7 +185,7 @@ TEST_F(GrpcServerTest, PeerWithoutACertificateSpeaksForNoNodeWhereOneIsNeeded) {
         agent.hello("n1", "a");
 
         EXPECT_EQ(agent.next(), proof == Proof::none ? Kind::kWelcome : Kind::KIND_NOT_SET);
-        if (proof == Proof::needed) {
+        if (proof == Proof::certificate) {
             EXPECT_EQ(agent.finish().error_code(), grpc::StatusCode::PERMISSION_DENIED);
         } else {
             agent.close();
