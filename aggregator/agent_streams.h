@@ -43,6 +43,16 @@ struct ReportCounters {
     std::uint64_t profiles = 0;
     std::uint64_t gaps = 0;     ///< sequence gaps: a full report was asked for
     std::uint64_t refused = 0;  ///< streams that we ended
+
+    ReportCounters& operator+=(const ReportCounters& more) noexcept {
+        full += more.full;
+        deltas += more.deltas;
+        heartbeats += more.heartbeats;
+        profiles += more.profiles;
+        gaps += more.gaps;
+        refused += more.refused;
+        return *this;
+    }
 };
 
 /// The conversation with agents (proto/virt_scout/v1/report.proto), without a transport.

@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "aggregator/aggregator.h"
 
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <spdlog/spdlog.h>
 
+#include "aggregator/agents_port.h"
 #include "aggregator/cluster_side.h"
 #include "aggregator/document_nodes.h"
 #include "aggregator/fleet_service.h"
 #include "aggregator/grpc_server.h"
 #include "aggregator/reports_service.h"
 #include "aggregator/snapshot_keeper.h"
+#include "base/files.h"
 #include "base/logging.h"
 #include "daemon/process_metrics.h"
 #include "documents/cpu_map_files.h"
@@ -66,7 +70,8 @@ Task<Status> Aggregator::start() {
     }
     health_.set("start", "");
     serving_ = true;
-    spdlog::info("serving grpc={} query_socket={} http={} nodes={}", grpc_endpoint().target(),
+    spdlog::info("serving grpc={} query_socket={} http={} nodes={}",
+                 agents_ == nullptr ? grpc_endpoint().target() : "while leading",
                  log_value(config_.query_socket.string()), http_->address(),
                  fleet_->registry().nodes().size());
     co_return Status{};
@@ -170,9 +175,38 @@ Task<Status> Aggregator::join_cluster() {
                                   .names = config_.https_names,
                                   .files = std::move(files)}},
         clock_);
+    if (config_.takes_tokens()) {
+        await_agents();
+    }
     auto started = cluster_->start();
     tell_cluster_health();
     co_return started;
+}
+
+/// Agents are served from the first certificate on.
+void Aggregator::await_agents() {
+    cluster_->on_certificate([this](const auto& pair) { take_certificate(pair); });
+    // Its text was checked with the rest of the configuration.
+    agents_ = std::make_unique<AgentsPort>(
+        loop_.get_executor(), pool_, *fleet_, cluster_->token_owners(),
+        AgentsPort::Settings{.endpoint = wire::parse_endpoint(config_.listen_grpc).value(),
+                             .security = config_.security()});
+    scope_.spawn("agents", [this] { return agents_->run(); });
+}
+
+/// gRPC takes certificates from files, and looks at them by itself.
+void Aggregator::take_certificate(const CertifiedKey& pair) {
+    const auto security = config_.security();
+    std::error_code ignored;
+    std::filesystem::create_directories(config_.serving_folder(), ignored);
+    auto written = write_file_atomically(security.tls->key, pair.key);
+    if (written) {
+        written = write_file_atomically(security.tls->certificate, pair.chain);
+    }
+    if (!written) {
+        spdlog::error("agents cannot be served reason={}", log_value(written.error().message));
+    }
+    has_certificate_ = has_certificate_ || written;
 }
 
 /// A cluster that is away does not make the answers unready once it has been seen.
@@ -183,23 +217,19 @@ void Aggregator::tell_cluster_health() {
                                                    : facts.trouble);
     health_.set("leadership", facts.leaderless);
     health_.set("certificate", facts.serving.missing);
+    if (agents_ != nullptr) {
+        agents_->should_be_open(facts.leads && has_certificate_);
+        health_.set("agents", agents_->trouble());
+    }
 }
 
 Status Aggregator::serve_grpc() {
-    const auto security = config_.security();
-    reports_ = std::make_unique<ReportsService>(loop_.get_executor(), *fleet_,
-                                                security.tls ? Proof::certificate : Proof::none);
     questions_ = std::make_unique<FleetService>(loop_.get_executor(), *fleet_);
-    const auto endpoint = wire::parse_endpoint(config_.listen_grpc);
-    if (!endpoint) {
-        return fail(endpoint.error());
+    if (!config_.takes_tokens()) {
+        if (auto serving = serve_agents_and_questions(); !serving) {
+            return serving;
+        }
     }
-    auto server = GrpcServer::start(loop_.get_executor(), *endpoint, security,
-                                    {reports_.get(), questions_.get()});
-    if (!server) {
-        return fail(std::move(server.error()).within("listen-grpc"));
-    }
-    servers_.push_back(std::move(*server));
     if (config_.query_socket.empty()) {
         return {};
     }
@@ -211,6 +241,24 @@ Status Aggregator::serve_grpc() {
         return fail(std::move(questions.error()).within("query-socket"));
     }
     servers_.push_back(std::move(*questions));
+    return {};
+}
+
+/// Outside of a cluster both come by one address.
+Status Aggregator::serve_agents_and_questions() {
+    const auto security = config_.security();
+    reports_ = std::make_unique<ReportsService>(loop_.get_executor(), *fleet_,
+                                                security.tls ? Proof::certificate : Proof::none);
+    const auto endpoint = wire::parse_endpoint(config_.listen_grpc);
+    if (!endpoint) {
+        return fail(endpoint.error());
+    }
+    auto server = GrpcServer::start(loop_.get_executor(), *endpoint, security,
+                                    {reports_.get(), questions_.get()});
+    if (!server) {
+        return fail(std::move(server.error()).within("listen-grpc"));
+    }
+    servers_.push_back(std::move(*server));
     return {};
 }
 
@@ -236,7 +284,12 @@ Task<> Aggregator::tick() {
             co_return;
         }
         fleet_->registry().tick(clock_.steady());
-        reports_->tick();
+        if (reports_ != nullptr) {
+            reports_->tick();
+        }
+        if (agents_ != nullptr) {
+            agents_->tick();
+        }
         if (cluster_ != nullptr) {
             tell_cluster_health();
         }
@@ -252,6 +305,8 @@ Task<> Aggregator::stop() {
     }
     if (reports_ != nullptr) {
         co_await reports_->stop();
+    }
+    if (questions_ != nullptr) {
         questions_->stop();
     }
     for (const auto& server : servers_) {
@@ -288,6 +343,12 @@ MetricFacts Aggregator::facts() const {
     if (reports_ != nullptr) {
         facts.agent_streams = reports_->sessions().size();
         facts.reports = reports_->sessions().counters();
+    }
+    if (agents_ != nullptr) {
+        facts.agent_streams = agents_->streams();
+        facts.reports = agents_->counters();
+    }
+    if (questions_ != nullptr) {
         facts.watchers = questions_->watchers();
         facts.watchers_too_slow = questions_->too_slow();
     }

@@ -13,6 +13,7 @@
 #include "aggregator/config.h"
 #include "aggregator/fleet.h"
 #include "aggregator/metrics.h"
+#include "base/certificates.h"
 #include "base/clock.h"
 #include "base/offload.h"
 #include "base/task_scope.h"
@@ -23,6 +24,7 @@
 
 namespace scout::aggregator {
 
+class AgentsPort;
 class ClusterSide;
 class FleetService;
 class GrpcServer;
@@ -43,7 +45,8 @@ public:
     [[nodiscard]] Task<Status> start() override;
     [[nodiscard]] Task<> stop() override;
 
-    /// Where agents and users find it, with the ports that were bound; after start().
+    /// Where agents and users find it, with the ports that were bound; after start(). Without a
+    /// server that is there from the start the endpoint is empty.
     [[nodiscard]] wire::Endpoint grpc_endpoint() const;
     [[nodiscard]] std::uint16_t http_port() const;
 
@@ -51,8 +54,11 @@ private:
     [[nodiscard]] Task<Status> load_fleet();
     [[nodiscard]] Task<> load_documents(std::string path, std::string source);
     [[nodiscard]] Task<Status> join_cluster();
+    void await_agents();
+    void take_certificate(const CertifiedKey& pair);
     void tell_cluster_health();
     [[nodiscard]] Status serve_grpc();
+    [[nodiscard]] Status serve_agents_and_questions();
     [[nodiscard]] Status serve_http();
     [[nodiscard]] Task<> tick();
     [[nodiscard]] MetricFacts facts() const;
@@ -71,6 +77,8 @@ private:
     std::vector<std::shared_ptr<GrpcServer>> servers_;
     std::unique_ptr<daemon::HttpServer> http_;
     std::unique_ptr<ClusterSide> cluster_;  ///< null without a cluster
+    std::unique_ptr<AgentsPort> agents_;    ///< where they show tokens, else null
+    bool has_certificate_ = false;
 };
 
 }  // namespace scout::aggregator

@@ -10,6 +10,7 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include "aggregator/cluster_token_owners.h"
 #include "aggregator/config_status.h"
 #include "aggregator/level_labels.h"
 #include "base/logging.h"
@@ -65,6 +66,8 @@ struct ClusterSide::Parts {
         : https_address(settings.https.listen),
           transport(loop, settings.access, clock),
           client(transport, clock, calling()),
+          review_transport(loop, settings.access, clock),
+          review_client(review_transport, clock, calling()),
           nodes(transport, clock, {.resource = kube::resources::nodes(), .selection = {}},
                 &kube::decode_node, reflecting()),
           kubevirts(transport, clock, {.resource = kube::resources::kubevirts(), .selection = {}},
@@ -90,11 +93,18 @@ struct ClusterSide::Parts {
                .webhooks = {webhook_name},
                .files = std::move(settings.https.files),
                .seed = random_seed()},
-              clock) {}
+              clock),
+          owners(loop, review_client, clock, {.space = settings.space}) {}
+
+    [[nodiscard]] bool needs_certificate() const {
+        return https != nullptr || on_certificate != nullptr;
+    }
 
     std::string https_address;
     kube::HttpTransport transport;
     kube::Client client;
+    kube::HttpTransport review_transport;  ///< neither lease nor labels wait behind tokens
+    kube::Client review_client;
     kube::Informer<kube::Node> nodes;
     kube::Informer<kube::KubeVirt> kubevirts;
     kube::Informer<kube::ScoutConfig> configs;
@@ -106,7 +116,9 @@ struct ClusterSide::Parts {
     kube::EventRecorder events;
     PlacementAdmission placement;
     ServingCertificates certificates;
+    ClusterTokenOwners owners;
     std::unique_ptr<daemon::HttpServer> https;  ///< null: nothing is served
+    std::function<void(const CertifiedKey&)> on_certificate;
 };
 
 ClusterSide::ClusterSide(asio::any_io_executor loop, ClusterSettings settings, const Clock& clock)
@@ -115,6 +127,14 @@ ClusterSide::ClusterSide(asio::any_io_executor loop, ClusterSettings settings, c
       parts_(std::make_unique<Parts>(loop, std::move(settings), clock)) {}
 
 ClusterSide::~ClusterSide() = default;
+
+void ClusterSide::on_certificate(std::function<void(const CertifiedKey&)> handler) {
+    parts_->on_certificate = std::move(handler);
+}
+
+TokenOwners& ClusterSide::token_owners() {
+    return parts_->owners;
+}
 
 Status ClusterSide::start() {
     if (auto serving = serve_https(); !serving) {
@@ -128,7 +148,9 @@ Status ClusterSide::start() {
     scope_.spawn("scoutconfig status", [this] { return parts_->status.run(); });
     scope_.spawn("level labels", [this] { return parts_->labels.run(); });
     scope_.spawn("events", [this] { return parts_->events.run(); });
-    scope_.spawn("certificates", [this] { return parts_->certificates.run(); });
+    if (parts_->needs_certificate()) {
+        scope_.spawn("certificates", [this] { return parts_->certificates.run(); });
+    }
     return {};
 }
 
@@ -150,12 +172,15 @@ Status ClusterSide::serve_https() {
 }
 
 void ClusterSide::use(const CertifiedKey& pair) {
-    if (parts_->https == nullptr) {
-        return;
+    if (parts_->https != nullptr) {
+        if (const auto used = parts_->https->use(pair); !used) {
+            spdlog::error("the serving certificate cannot be used reason={}",
+                          log_value(used.error().message));
+            return;
+        }
     }
-    if (const auto used = parts_->https->use(pair); !used) {
-        spdlog::error("the serving certificate cannot be used reason={}",
-                      log_value(used.error().message));
+    if (parts_->on_certificate) {
+        parts_->on_certificate(pair);
     }
 }
 
@@ -166,6 +191,7 @@ Task<> ClusterSide::stop() {
     co_await scope_.close();
     co_await parts_->elector.release(release_limit);
     parts_->transport.close_idle();
+    parts_->review_transport.close_idle();
 }
 
 ClusterFacts ClusterSide::facts() const {
@@ -184,7 +210,9 @@ ClusterFacts ClusterSide::facts() const {
     facts.labels_out_of_step = parts_->labels.out_of_step();
     facts.labels_written = parts_->labels.counters().written;
     facts.labels_failed = parts_->labels.counters().failed;
-    facts.serving = parts_->certificates.facts();
+    if (parts_->needs_certificate()) {
+        facts.serving = parts_->certificates.facts();
+    }
     facts.placement = parts_->placement.counters();
     return facts;
 }

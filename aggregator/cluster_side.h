@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,12 +23,14 @@
 
 namespace scout::aggregator {
 
+class TokenOwners;
+
 /// What is called by the API server.
 struct HttpsSettings {
-    std::string listen = {};  ///< address:port; empty: nothing is served
+    std::string listen;  ///< address:port; empty: nothing is served
     /// Names and addresses of the certificate beside those of the Service.
-    std::vector<std::string> names = {};
-    std::optional<CertificateFiles> files = {};  ///< none: the certificate is our own
+    std::vector<std::string> names;
+    std::optional<CertificateFiles> files;  ///< none: the certificate is our own
 };
 
 struct ClusterSettings {
@@ -35,7 +38,7 @@ struct ClusterSettings {
     std::string space;     ///< namespace of the Lease
     std::string identity;  ///< in the Lease; one for each process start
     cluster::LevelOptions levels;
-    HttpsSettings https = {};
+    HttpsSettings https;
 };
 
 /// What /metrics and /readyz tell of the cluster.
@@ -48,7 +51,7 @@ struct ClusterFacts {
     std::size_t labels_out_of_step = 0;
     std::uint64_t labels_written = 0;
     std::uint64_t labels_failed = 0;
-    ServingFacts serving;
+    ServingFacts serving;  ///< empty: no certificate is needed
     PlacementCounters placement;
 };
 
@@ -64,6 +67,11 @@ public:
     ClusterSide& operator=(const ClusterSide&) = delete;
     ClusterSide(ClusterSide&&) = delete;
     ClusterSide& operator=(ClusterSide&&) = delete;
+
+    /// Called with each certificate that is served from then on; before start().
+    void on_certificate(std::function<void(const CertifiedKey&)> handler);
+    /// Whose the tokens of agents are.
+    [[nodiscard]] TokenOwners& token_owners();
 
     /// Begins; what fails is tried again and told by facts(). Errors: the HTTPS address cannot be
     /// bound.

@@ -148,7 +148,7 @@ void check_places(const Config& config, daemon::Faults& faults) {
 }
 
 void check_state(const Config& config, daemon::Faults& faults) {
-    if (!config.snapshot_file.empty()) {
+    if (!config.snapshot_file.empty() || config.takes_tokens()) {
         if (auto fault = daemon::state_folder_fault(config.state_dir); !fault.empty()) {
             faults.push_back({"state-dir", std::move(fault)});
         }
@@ -229,7 +229,17 @@ migration::Layer Config::level_layer() const {
     return migration::layer_named(level_labels).value_or(migration::Layer::stock);
 }
 
+bool Config::takes_tokens() const {
+    return cluster && !plaintext && tls_ca.empty() && tls_cert.empty() && tls_key.empty();
+}
+
 wire::Security Config::security() const {
+    if (takes_tokens()) {
+        wire::TlsFiles own{.certificate = serving_folder() / "tls.crt",
+                           .key = serving_folder() / "tls.key",
+                           .side = wire::TlsSide::server};
+        return {.tls = std::move(own), .plaintext = false, .server_name = {}};
+    }
     return {.tls = wire::tls_files({.ca = tls_ca, .certificate = tls_cert, .key = tls_key}),
             .plaintext = plaintext,
             .server_name = {}};

@@ -56,7 +56,7 @@ int run(int argc, const char* const* argv) {
         std::cerr << program.name << ": " << logging.error().message << '\n';
         return daemon::exit_bad_config;
     }
-    if (config.snapshot_path()) {
+    if (config.snapshot_path() || config.takes_tokens()) {
         if (const auto made = daemon::make_state_folder(config.state_dir); !made) {
             std::cerr << program.name << ": state-dir: " << made.error().message << '\n';
             return daemon::exit_bad_config;

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include "aggregator/agent_streams.h"
+#include "base/alarm.h"
+#include "base/offload.h"
+#include "base/task.h"
+#include "wire/endpoint.h"
+
+namespace scout::aggregator {
+
+class Fleet;
+class GrpcServer;
+class ReportsService;
+class TokenOwners;
+
+/// Where the agents of a cluster report: open while this process leads and has a certificate. The
+/// address of a standby is closed, so that an agent whom the Service sent there is refused at once,
+/// and comes to the leader at one of its next tries; so nothing has to know the leader's address.
+///
+/// Loop thread. All that the constructor takes by reference must outlive it.
+class AgentsPort {
+public:
+    struct Settings {
+        wire::Endpoint endpoint;
+        wire::Security security;  ///< whose files need not be there yet
+    };
+
+    AgentsPort(const asio::any_io_executor& loop, BlockingPool& pool, Fleet& fleet,
+               TokenOwners& owners, Settings settings);
+    ~AgentsPort();
+    AgentsPort(const AgentsPort&) = delete;
+    AgentsPort& operator=(const AgentsPort&) = delete;
+    AgentsPort(AgentsPort&&) = delete;
+    AgentsPort& operator=(AgentsPort&&) = delete;
+
+    /// Whether it should be open; run() sees to it.
+    void should_be_open(bool open);
+
+    /// Until it is cancelled; it is closed then. What keeps it from opening is said and tried
+    /// again.
+    [[nodiscard]] Task<> run();
+
+    /// Once a second.
+    void tick();
+    /// Why it is closed although it should be open; empty: it is as it should be.
+    [[nodiscard]] const std::string& trouble() const noexcept { return trouble_; }
+    [[nodiscard]] std::size_t streams() const;
+    /// Since the start.
+    [[nodiscard]] ReportCounters counters() const;
+
+private:
+    void open();
+    [[nodiscard]] Task<> close();
+
+    asio::any_io_executor loop_;
+    BlockingPool& pool_;
+    Fleet& fleet_;
+    TokenOwners& owners_;
+    Settings settings_;
+    Alarm alarm_;
+    bool wanted_ = false;
+    std::string trouble_;
+    std::shared_ptr<ReportsService> reports_;
+    std::shared_ptr<GrpcServer> server_;  ///< null: closed
+    ReportCounters past_;                 ///< of earlier terms
+};
+
+}  // namespace scout::aggregator
