@@ -98,7 +98,11 @@ void Background::end() {
 
 void BedTest::SetUp() {
     SCOUT_BED_OR_SKIP();
-    bed = &shared_bed();
+    use(shared_bed());
+}
+
+void BedTest::use(Bed& chosen) {
+    bed = &chosen;
     access = access_to(*bed);
     transport.emplace(loop.get_executor(), access, clock);
     kube::ClientConfig config;

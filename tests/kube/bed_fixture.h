@@ -64,6 +64,8 @@ private:
 class BedTest : public ::testing::Test {
 protected:
     void SetUp() override;
+    /// Another bed for this test.
+    void use(Bed& chosen);
 
     template <class T>
     T call(Task<T> task) {
