@@ -168,6 +168,7 @@ Status ClusterSide::serve_https() {
         return parts_->placement.serve(std::move(request));
     });
     parts_->https->start();
+    spdlog::info("answering the API server https={}", parts_->https->address());
     return {};
 }
 

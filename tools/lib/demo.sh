@@ -55,8 +55,8 @@ wait_for() {
     until "$@" >/dev/null 2>&1; do
         check_daemons
         if ((SECONDS >= until)); then
-            tail -n 15 "$state/agent.log" | sed 's/^/    /' >&2
-            die "$what did not happen in time; the agent's last lines are above"
+            tail -n 15 "$state"/*.log | sed 's/^/    /' >&2
+            die "$what did not happen in time; the last lines of who is to do it are above"
         fi
         sleep 0.2
     done
