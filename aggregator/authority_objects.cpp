@@ -99,8 +99,7 @@ Result<std::string> parse_bundle_map(std::string_view body) {
         [](const json::object& object) { return text_under(object, "data", certificate_key); });
 }
 
-Result<std::optional<std::string>> webhook_patch(std::string_view configuration,
-                                                 const std::string& bundle) {
+Result<std::string> webhook_patch(std::string_view configuration, const std::string& bundle) {
     const auto object = parse_object(configuration);
     if (!object) {
         return fail(object.error());
@@ -119,7 +118,7 @@ Result<std::optional<std::string>> webhook_patch(std::string_view configuration,
         add_operation(patch, "test", path + "/name", kube::text_at(*webhook, "name"));
         add_operation(patch, "add", path + "/clientConfig/caBundle", wanted);
     }
-    return patch.size() == nothing_yet ? std::nullopt : std::optional{json::serialize(patch)};
+    return patch.size() == nothing_yet ? std::string{} : json::serialize(patch);
 }
 
 }  // namespace scout::aggregator

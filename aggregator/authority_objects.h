@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -15,7 +14,7 @@ namespace scout::aggregator {
 
 /// A Secret with `ca.crt`, `ca.key` and, after a renewal, `ca-previous.crt`.
 struct AuthoritySecret {
-    std::string version;        ///< resourceVersion
+    std::string version;        ///< resourceVersion; empty: there is no such object
     StoredAuthority authority;  ///< as it lies there: may be damaged, keys may be missing
 };
 
@@ -32,8 +31,8 @@ struct AuthoritySecret {
 [[nodiscard]] Result<std::string> parse_bundle_map(std::string_view body);
 
 /// The JSON patch that gives the bundle to each webhook of a MutatingWebhookConfiguration, and to
-/// no other object and no other webhook; nothing if all have it.
-[[nodiscard]] Result<std::optional<std::string>> webhook_patch(std::string_view configuration,
-                                                               const std::string& bundle);
+/// no other object and no other webhook; empty if all have it.
+[[nodiscard]] Result<std::string> webhook_patch(std::string_view configuration,
+                                                const std::string& bundle);
 
 }  // namespace scout::aggregator

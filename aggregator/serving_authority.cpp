@@ -28,27 +28,22 @@ Status check(const StoredAuthority& stored) {
     return check_authority(stored.current);
 }
 
-Result<std::optional<StoredAuthority>> renew(const std::optional<StoredAuthority>& stored,
-                                             WallTime now, const CertificateRules& rules) {
-    if (stored && check(*stored)) {
-        const auto validity = validity_of(stored->current.chain);
-        if (validity && !is_due(*validity, now)) {
-            return std::nullopt;
-        }
-    }
+bool is_right(const StoredAuthority& stored, WallTime now) {
+    const auto validity = validity_of(stored.current.chain);
+    return validity && !is_due(*validity, now) && check(stored);
+}
+
+Result<StoredAuthority> renew(const StoredAuthority& before, WallTime now,
+                              const CertificateRules& rules) {
     auto made = make_authority(
         authority_name(now), {.from = now - rules.backdated, .until = now + rules.authority_life});
     if (!made) {
         return fail(std::move(made.error()));
     }
-    StoredAuthority next{.current = *std::move(made), .previous = {}};
-    for (const auto* known :
-         {stored ? &stored->current.chain : nullptr, stored ? &stored->previous : nullptr}) {
-        if (known != nullptr && next.previous.empty() && is_known_still(*known, now)) {
-            next.previous = *known;
-        }
-    }
-    return next;
+    const auto& known =
+        is_known_still(before.current.chain, now) ? before.current.chain : before.previous;
+    return StoredAuthority{.current = *std::move(made),
+                           .previous = is_known_still(known, now) ? known : std::string{}};
 }
 
 std::string bundle(const StoredAuthority& stored, WallTime now, const CertificateRules& rules) {

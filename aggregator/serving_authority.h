@@ -2,7 +2,6 @@
 #pragma once
 
 #include <chrono>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,10 +39,13 @@ struct CertificateRules {
 /// Errc::invalid says what is wrong with it: damaged, half written, of two halves.
 [[nodiscard]] Status check(const StoredAuthority& stored);
 
-/// What the leader has to store instead of what is there; nothing if that is right. `stored` is
-/// nothing if there is none; of a damaged one is kept what peers may still need.
-[[nodiscard]] Result<std::optional<StoredAuthority>> renew(
-    const std::optional<StoredAuthority>& stored, WallTime now, const CertificateRules& rules);
+/// In order, and not due: to be left alone.
+[[nodiscard]] bool is_right(const StoredAuthority& stored, WallTime now);
+
+/// What the leader stores instead; `before` is empty if there is none. Of a damaged one is kept
+/// what peers may still need.
+[[nodiscard]] Result<StoredAuthority> renew(const StoredAuthority& before, WallTime now,
+                                            const CertificateRules& rules);
 
 /// What peers trust now: the certificates in PEM form, of a valid `stored`.
 [[nodiscard]] std::string bundle(const StoredAuthority& stored, WallTime now,

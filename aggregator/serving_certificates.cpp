@@ -60,14 +60,12 @@ kube::CallOptions reading() {
     return options;
 }
 
-/// The object, or nothing if there is none.
-Result<std::optional<std::string>> found(kube::ApiResult<std::string> answer) {
+/// The object's text; empty if there is none.
+Result<std::string> found(kube::ApiResult<std::string> answer) {
     if (!answer && answer.error().status == not_found) {
-        return std::nullopt;
+        return std::string{};
     }
-    return kube::plain(std::move(answer)).map([](std::string&& body) {
-        return std::optional{std::move(body)};
-    });
+    return kube::plain(std::move(answer));
 }
 
 Status plain(kube::ApiResult<std::string> answer) {
@@ -118,7 +116,7 @@ ServingFacts ServingCertificates::facts() const {
 /// True: all is as it should be.
 Task<bool> ServingCertificates::turn() {
     if (settings_.files) {
-        co_return note("files", follow_files());
+        co_return note("files", follow_files(*settings_.files));
     }
     const auto stored = co_await authority();
     if (!note("authority", stored.map([](const StoredAuthority&) {}))) {
@@ -151,55 +149,53 @@ Task<Result<StoredAuthority>> ServingCertificates::authority() {
     if (!secret) {
         co_return fail(std::move(secret.error()));
     }
-    std::optional<StoredAuthority> stored;
+    const auto& stored = secret->authority;
     Status checked = fail(Errc::not_found, place + ": found none; the leader makes it");
-    if (*secret) {
-        stored = (*secret)->authority;
-        checked = check(*stored).map_error([&place](Error&& error) {
+    if (!secret->version.empty()) {
+        checked = check(stored).map_error([&place](Error&& error) {
             return std::move(error).within(place + " is damaged; the leader makes it anew");
         });
     }
-    auto next = leads() ? renew(stored, clock_.wall(), settings_.rules)
-                        : Result<std::optional<StoredAuthority>>{};
+    const auto now = clock_.wall();
+    if (!leads() || is_right(stored, now)) {
+        co_return std::move(checked).map([&stored] { return stored; });
+    }
+    auto next = renew(stored, now, settings_.rules);
     if (!next) {
         co_return fail(std::move(next.error()));
     }
-    if (!*next) {
-        co_return std::move(checked).map([&stored] { return *std::move(stored); });
-    }
-    auto written = co_await write_secret(*std::move(secret), **next);
+    const bool damaged = !checked && !secret->version.empty();
+    auto written = co_await write_secret(*std::move(secret), *next);
     if (!written) {
         co_return fail(std::move(written.error()));
     }
-    spdlog::log(checked || !stored ? spdlog::level::info : spdlog::level::warn,
+    spdlog::log(damaged ? spdlog::level::warn : spdlog::level::info,
                 "certificate authority made anew place={} before={}", log_value(place),
                 log_value(checked ? "due for renewal" : checked.error().message));
-    co_return **std::move(next);
+    co_return *std::move(next);
 }
 
-Task<Result<std::optional<AuthoritySecret>>> ServingCertificates::read_secret() {
+Task<Result<AuthoritySecret>> ServingCertificates::read_secret() {
     kube::Target target{.resource = secrets(),
                         .object = {.space = settings_.space, .name = settings_.authority}};
-    const auto options = reading();
-    auto answer = co_await client_.get(std::move(target), options);
+    const auto look = reading();
+    auto answer = co_await client_.get(std::move(target), look);
     auto body = found(std::move(answer));
     if (!body) {
         co_return fail(std::move(body.error()));
     }
-    if (!*body) {
-        co_return std::nullopt;
+    if (body->empty()) {
+        co_return AuthoritySecret{};
     }
-    auto secret = parse_authority_secret(**body);
-    cleanse(**body);
-    co_return std::move(secret).map(
-        [](AuthoritySecret&& read) { return std::optional{std::move(read)}; });
+    auto secret = parse_authority_secret(*body);
+    cleanse(*body);
+    co_return secret;
 }
 
 /// Never over what another replica wrote. Made by apply, for which a right to this one name is
 /// enough: who may POST Secrets may do so for all names, and have tokens of any account that way. A
 /// manager of its own makes two makers conflict.
-Task<Status> ServingCertificates::write_secret(std::optional<AuthoritySecret> before,
-                                               StoredAuthority authority) {
+Task<Status> ServingCertificates::write_secret(AuthoritySecret before, StoredAuthority authority) {
     const auto options = writing();
     if (!options) {
         co_return fail(options.error());
@@ -207,8 +203,8 @@ Task<Status> ServingCertificates::write_secret(std::optional<AuthoritySecret> be
     kube::Target target{.resource = secrets(),
                         .object = {.space = settings_.space, .name = settings_.authority}};
     kube::ApiResult<std::string> answer;
-    if (before) {
-        auto patch = authority_secret_patch(*before, authority);
+    if (!before.version.empty()) {
+        auto patch = authority_secret_patch(before, authority);
         answer = co_await client_.merge_patch(std::move(target), std::move(patch), *options);
     } else {
         auto body = authority_secret_json(target.object, authority);
@@ -231,7 +227,7 @@ Task<Status> ServingCertificates::publish(std::string bundle) {
     if (!body) {
         co_return fail(std::move(body.error()));
     }
-    if (*body && parse_bundle_map(**body) == bundle) {
+    if (!body->empty() && parse_bundle_map(*body) == bundle) {
         co_return Status{};
     }
     const auto options = writing();
@@ -254,18 +250,18 @@ Task<Status> ServingCertificates::inject(std::string webhook, std::string bundle
     const auto look = reading();
     auto answer = co_await client_.get(target, look);
     const auto body = found(std::move(answer));
-    if (!body || !*body) {
-        co_return body.map([](const auto&) {});
+    if (!body || body->empty()) {
+        co_return body.map([](const std::string&) {});
     }
-    auto patch = webhook_patch(**body, bundle);
-    if (!patch || !*patch) {
-        co_return patch.map([](const auto&) {});
+    auto patch = webhook_patch(*body, bundle);
+    if (!patch || patch->empty()) {
+        co_return patch.map([](const std::string&) {});
     }
     const auto options = writing();
     if (!options) {
         co_return fail(options.error());
     }
-    answer = co_await client_.json_patch(std::move(target), **std::move(patch), *options);
+    answer = co_await client_.json_patch(std::move(target), *std::move(patch), *options);
     if (answer) {
         ++facts_.written;
         spdlog::info("certificate authority told to webhooks configuration={}", log_value(webhook));
@@ -288,9 +284,9 @@ Status ServingCertificates::follow(const StoredAuthority& authority) {
 }
 
 /// Both files are small and local: they are read on the loop.
-Status ServingCertificates::follow_files() {
-    auto chain = read_file(settings_.files->certificate, pem_limit);
-    auto key = read_file(settings_.files->key, pem_limit);
+Status ServingCertificates::follow_files(const CertificateFiles& files) {
+    auto chain = read_file(files.certificate, pem_limit);
+    auto key = read_file(files.key, pem_limit);
     if (!chain || !key) {
         return fail(!chain ? std::move(chain.error()) : std::move(key.error()));
     }
@@ -301,8 +297,8 @@ Status ServingCertificates::follow_files() {
     auto checked = check_key(pair);
     if (!checked) {
         return fail(std::move(checked.error())
-                        .within("serving certificate " + settings_.files->certificate.string() +
-                                " with key " + settings_.files->key.string()));
+                        .within("serving certificate " + files.certificate.string() + " with key " +
+                                files.key.string()));
     }
     from_files_ = std::move(pair);
     return validity_of(from_files_.chain).map([this](const Validity& validity) {

@@ -83,13 +83,12 @@ private:
     [[nodiscard]] Task<bool> turn();
     [[nodiscard]] Task<bool> tell(StoredAuthority authority);
     [[nodiscard]] Task<Result<StoredAuthority>> authority();
-    [[nodiscard]] Task<Result<std::optional<AuthoritySecret>>> read_secret();
-    [[nodiscard]] Task<Status> write_secret(std::optional<AuthoritySecret> found,
-                                            StoredAuthority authority);
+    [[nodiscard]] Task<Result<AuthoritySecret>> read_secret();
+    [[nodiscard]] Task<Status> write_secret(AuthoritySecret before, StoredAuthority authority);
     [[nodiscard]] Task<Status> publish(std::string bundle);
     [[nodiscard]] Task<Status> inject(std::string webhook, std::string bundle);
     [[nodiscard]] Status follow(const StoredAuthority& authority);
-    [[nodiscard]] Status follow_files();
+    [[nodiscard]] Status follow_files(const CertificateFiles& files);
     void serve(const CertifiedKey& pair, WallTime until);
     [[nodiscard]] bool leads() const { return clock_.steady() < may_write_until_(); }
     [[nodiscard]] Result<kube::CallOptions> writing() const;

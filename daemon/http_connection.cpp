@@ -5,7 +5,6 @@
 #include <utility>
 
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/ssl/context.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/write.hpp>
 #include <openssl/ssl.h>
@@ -23,12 +22,13 @@ constexpr std::size_t piece_bytes = std::size_t{16} << 10U;
 
 }  // namespace
 
-Result<std::shared_ptr<ssl::context>> make_server_tls(const CertifiedKey& certificate) {
+Result<std::shared_ptr<ServerTls>> make_server_tls(const CertifiedKey& certificate) {
     if (auto fits = check_key(certificate); !fits) {
         return fail(std::move(fits.error()).within("serving certificate"));
     }
-    auto context = std::make_shared<ssl::context>(ssl::context::tls_server);
-    SSL_CTX* const handle = context->native_handle();
+    auto tls = std::make_shared<ServerTls>();
+    auto& context = tls->context;
+    SSL_CTX* const handle = context.native_handle();
     SSL_CTX_set_min_proto_version(handle, TLS1_2_VERSION);
     // Peers come back with tickets; a cache would grow with what they do.
     SSL_CTX_set_session_cache_mode(handle, SSL_SESS_CACHE_OFF);
@@ -36,9 +36,9 @@ Result<std::shared_ptr<ssl::context>> make_server_tls(const CertifiedKey& certif
     // 33 KiB less for each connection that waits.
     SSL_CTX_set_mode(handle, SSL_MODE_RELEASE_BUFFERS);
     error_code error;
-    context->use_certificate_chain(asio::buffer(certificate.chain), error);
+    context.use_certificate_chain(asio::buffer(certificate.chain), error);
     if (!error) {
-        context->use_private_key(asio::buffer(certificate.key), ssl::context::pem, error);
+        context.use_private_key(asio::buffer(certificate.key), ssl::context::pem, error);
     }
     if (error) {
         return fail(
@@ -46,14 +46,14 @@ Result<std::shared_ptr<ssl::context>> make_server_tls(const CertifiedKey& certif
             "serving certificate: expected a chain in PEM form that OpenSSL takes, found: " +
                 error.message());
     }
-    return context;
+    return tls;
 }
 
-HttpConnection::HttpConnection(tcp::socket socket, std::shared_ptr<ssl::context> tls,
+HttpConnection::HttpConnection(tcp::socket socket, std::shared_ptr<ServerTls> tls,
                                std::size_t header_bytes)
-    : tcp_(std::move(socket)), context_(std::move(tls)), buffer_(header_bytes + piece_bytes) {
-    if (context_) {
-        tls_.emplace(tcp_, *context_);
+    : tcp_(std::move(socket)), made_with_(std::move(tls)), buffer_(header_bytes + piece_bytes) {
+    if (made_with_) {
+        tls_.emplace(tcp_, made_with_->context);
     }
 }
 

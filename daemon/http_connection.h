@@ -7,6 +7,7 @@
 #include <optional>
 
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
@@ -20,10 +21,13 @@
 
 namespace scout::daemon {
 
-/// What new connections of a TLS server are made with. Errc::invalid for a pair that cannot be
-/// read or does not fit together.
-[[nodiscard]] Result<std::shared_ptr<asio::ssl::context>> make_server_tls(
-    const CertifiedKey& certificate);
+/// What connections of a TLS server are made with.
+struct ServerTls {
+    asio::ssl::context context{asio::ssl::context::tls_server};
+};
+
+/// Errc::invalid for a pair that cannot be read or does not fit together.
+[[nodiscard]] Result<std::shared_ptr<ServerTls>> make_server_tls(const CertifiedKey& certificate);
 
 /// The bytes of one connection to an HttpServer, as messages. Loop thread only, one operation at a
 /// time, each within its limit; what it is given must outlive the call.
@@ -34,7 +38,7 @@ public:
     using Limit = std::chrono::milliseconds;
 
     /// Without `tls` the peer is talked to as it is.
-    HttpConnection(asio::ip::tcp::socket socket, std::shared_ptr<asio::ssl::context> tls,
+    HttpConnection(asio::ip::tcp::socket socket, std::shared_ptr<ServerTls> tls,
                    std::size_t header_bytes);
 
     /// Nothing to do without TLS.
@@ -53,7 +57,7 @@ private:
     using Tls = asio::ssl::stream<boost::beast::tcp_stream&>;
 
     boost::beast::tcp_stream tcp_;
-    std::shared_ptr<asio::ssl::context> context_;  ///< of tls_
+    std::shared_ptr<ServerTls> made_with_;  ///< tls_
     std::optional<Tls> tls_;
     boost::beast::flat_buffer buffer_;  ///< may hold the begin of the next request
 };

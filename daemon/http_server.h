@@ -23,10 +23,6 @@
 #include "base/unique_fd.h"
 #include "daemon/listener.h"
 
-namespace boost::asio::ssl {
-class context;
-}
-
 namespace scout::daemon {
 
 /// "127.0.0.1:9291", "[::1]:9291", "0.0.0.0:0" or "localhost:9291": a literal address and a port;
@@ -74,6 +70,7 @@ struct HttpAnswer {
 };
 
 class HttpConnection;
+struct ServerTls;
 
 /// A small HTTP/1.1 server, with TLS or without: methods on exact paths.
 ///
@@ -130,7 +127,7 @@ private:
     Listener listener_;
     HttpLimits limits_;
     HttpSecurity security_;
-    std::shared_ptr<asio::ssl::context> tls_;  ///< of new connections
+    std::shared_ptr<ServerTls> tls_;  ///< of new connections
     std::map<std::string, Handlers, std::less<>> routes_;
     std::list<Connection> connections_;  ///< longest without an answer first
     std::size_t bodies_bytes_ = 0;

@@ -271,7 +271,7 @@ TEST_F(HttpsServerTest, AStopEndsHandlersThatStillWait) {
 
 TEST_F(HttpsServerTest, AHandlerThatThrowsEndsItsConnectionOnly) {
     listen({}, HttpSecurity::plain);
-    server->route("GET", "/throw", [](const HttpRequest&) -> Task<HttpAnswer> {
+    server->route("GET", "/throw", [](HttpRequest /*request*/) -> Task<HttpAnswer> {
         throw std::runtime_error("broken");
         co_return HttpAnswer{};
     });
