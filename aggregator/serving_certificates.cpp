@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "aggregator/serving_certificates.h"
 
+#include <algorithm>
+
 #include <boost/asio/cancellation_state.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <spdlog/spdlog.h>
@@ -316,7 +318,8 @@ void ServingCertificates::serve(const CertifiedKey& pair, WallTime until) {
 }
 
 Result<kube::CallOptions> ServingCertificates::writing() const {
-    const auto left = may_write_until_() - clock_.steady();
+    const auto now = clock_.steady();
+    const auto left = std::max(may_write_until_(), now) - now;
     return leader_call(std::chrono::floor<std::chrono::milliseconds>(left), call_limit);
 }
 

@@ -107,7 +107,8 @@ std::chrono::milliseconds LeaderElector::limit() const {
 }
 
 std::chrono::milliseconds LeaderElector::may_write_for() const {
-    return std::chrono::floor<std::chrono::milliseconds>(may_write_until() - clock_.steady());
+    const auto now = clock_.steady();
+    return std::chrono::floor<std::chrono::milliseconds>(std::max(may_write_until(), now) - now);
 }
 
 void LeaderElector::tell() {

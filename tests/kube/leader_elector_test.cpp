@@ -117,6 +117,7 @@ TEST_F(LeaderElectorTest, LeadsRenewsAndGivesBack) {
     loop.restart();
     run_to_end(loop, elector.release());
     EXPECT_FALSE(elector.leads());
+    EXPECT_LE(elector.may_write_for(), 0ms);
     EXPECT_THAT(told, ElementsAre(true, false));
     EXPECT_EQ(port.lease->record.holder, "");
 }
@@ -127,6 +128,7 @@ TEST_F(LeaderElectorTest, StandsByWhileAnotherHoldsTheLease) {
     run_for_calls(5);
 
     EXPECT_FALSE(elector.leads());
+    EXPECT_LE(elector.may_write_for(), 0ms);
     EXPECT_THAT(told, ElementsAre());
     EXPECT_EQ(elector.holder(), "other");
     loop.restart();
