@@ -48,7 +48,7 @@ Task<> AgentsPort::run() {
         } else if (!wanted_ && server_ != nullptr) {
             co_await close();
         }
-        const bool goes_on = co_await alarm_.sleep(try_again);
+        const bool goes_on = co_await alarm_.wait(try_again);
         if (!goes_on) {
             break;
         }

@@ -54,7 +54,7 @@ Task<> ConfigStatus::run() {
                              log_value(written.error().message));
             }
         }
-        const bool goes_on = co_await alarm_.sleep(look_again);
+        const bool goes_on = co_await alarm_.wait(look_again);
         if (!goes_on) {
             co_return;
         }

@@ -71,7 +71,7 @@ Task<> LevelLabels::run() {
             start_writes();
         }
         const auto longest = longest_sleep();
-        const bool goes_on = co_await alarm_.sleep(longest);
+        const bool goes_on = co_await alarm_.wait(longest);
         if (!goes_on) {
             break;
         }

@@ -11,7 +11,7 @@ void Alarm::ring() {
     timer_.cancel();
 }
 
-Task<bool> Alarm::sleep(std::chrono::milliseconds longest) {
+Task<bool> Alarm::wait(std::chrono::milliseconds longest) {
     if (!rung_) {
         timer_.expires_after(longest);
         co_await timer_.async_wait(as_result);

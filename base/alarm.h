@@ -10,15 +10,15 @@
 
 namespace scout {
 
-/// The sleep of a coroutine that others may end early. Loop thread; one sleeper at a time.
+/// The wait of a coroutine that others may end early. Loop thread; one waiter at a time.
 class Alarm {
 public:
     explicit Alarm(const asio::any_io_executor& loop) : timer_(loop) {}
 
-    /// Ends the sleep, or the next one if nobody sleeps.
+    /// Ends the wait, or the next one if nobody waits.
     void ring();
     /// False if the coroutine was cancelled.
-    [[nodiscard]] Task<bool> sleep(std::chrono::milliseconds longest);
+    [[nodiscard]] Task<bool> wait(std::chrono::milliseconds longest);
 
 private:
     asio::steady_timer timer_;

@@ -19,10 +19,10 @@ constexpr std::chrono::hours never{1};
 class AlarmTest : public ::testing::Test {
 protected:
     void start() {
-        scope.spawn("sleeper", [this] { return sleep(); });
+        scope.spawn("sleeper", [this] { return wait(); });
     }
-    Task<> sleep() {
-        const bool goes_on = co_await alarm.sleep(longest);
+    Task<> wait() {
+        const bool goes_on = co_await alarm.wait(longest);
         slept = goes_on;
     }
     Task<> close() { co_await scope.close(); }
