@@ -79,8 +79,7 @@ Task<> AgentsPort::close() {
     co_await server_->stop_accepting();
     past_ += reports_->sessions().counters();
     co_await reports_->stop();
-    // Calls that do not end in time still need the service.
-    auto shut = [server = server_, reports = reports_]() -> Status {
+    auto shut = [server = server_]() -> Status {
         GrpcServer::shut_down({server}, shutdown_limit);
         return {};
     };
@@ -88,6 +87,7 @@ Task<> AgentsPort::close() {
     const auto done = co_await offload(pool_, shutdown_limit + 500ms, std::move(shut));
     if (!done) {
         spdlog::warn("gRPC did not stop in time reason={}", log_value(done.error().message));
+        retired_.push_back(std::move(reports_));
     }
     server_.reset();
     reports_.reset();

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <boost/asio/any_io_executor.hpp>
 
@@ -68,8 +69,9 @@ private:
     bool wanted_ = false;
     std::string trouble_;
     std::shared_ptr<ReportsService> reports_;
-    std::shared_ptr<GrpcServer> server_;  ///< null: closed
-    ReportCounters past_;                 ///< of earlier terms
+    std::shared_ptr<GrpcServer> server_;                    ///< null: closed
+    ReportCounters past_;                                   ///< of earlier terms
+    std::vector<std::shared_ptr<ReportsService>> retired_;  ///< whose calls did not end in time
 };
 
 }  // namespace scout::aggregator
