@@ -50,14 +50,18 @@ kube::ReflectorSettings reflecting() {
     return settings;
 }
 
-/// Labels have a rate of their own; this one is for what goes wrong.
-kube::ClientConfig calling() {
+kube::ClientConfig calling(double per_second) {
     kube::ClientConfig config;
-    config.rate.per_second = 200;
-    config.rate.burst = 200;
+    config.rate.per_second = per_second;
+    config.rate.burst = per_second;
     config.seed = random_seed();
     return config;
 }
+
+/// Labels have a rate of their own; this one is for what goes wrong.
+constexpr double calls_per_second = 200;
+/// After a restart all agents come at once: of 10,000 the last one waits ten seconds.
+constexpr double reviews_per_second = 1000;
 
 }  // namespace
 
@@ -65,9 +69,9 @@ struct ClusterSide::Parts {
     Parts(const asio::any_io_executor& loop, ClusterSettings settings, const Clock& clock)
         : https_address(settings.https.listen),
           transport(loop, settings.access, clock),
-          client(transport, clock, calling()),
+          client(transport, clock, calling(calls_per_second)),
           review_transport(loop, settings.access, clock),
-          review_client(review_transport, clock, calling()),
+          review_client(review_transport, clock, calling(reviews_per_second)),
           nodes(transport, clock, {.resource = kube::resources::nodes(), .selection = {}},
                 &kube::decode_node, reflecting()),
           kubevirts(transport, clock, {.resource = kube::resources::kubevirts(), .selection = {}},
