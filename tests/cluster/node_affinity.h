@@ -40,9 +40,13 @@ inline bool expression_allows(const boost::json::value& expression,
     }
     const auto& values = expression.at("values").as_array();
     if (op == "Gt" || op == "Lt") {
-        const auto found = value ? label_integer(*value) : std::nullopt;
+        // What is no number is neither above nor below.
         const auto limit = label_integer(values.at(0).as_string());
-        return found && limit && (op == "Gt" ? *found > *limit : *found < *limit);
+        const auto found = label_integer(value.value_or(""));
+        if (!limit.has_value() || !found.has_value()) {
+            return false;
+        }
+        return op == "Gt" ? found.value() > limit.value() : found.value() < limit.value();
     }
     const bool listed = value && std::any_of(values.begin(), values.end(), [&](const auto& each) {
                             return each.as_string() == *value;
