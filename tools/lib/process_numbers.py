@@ -40,9 +40,10 @@ def compare_as_a_process(binaries, samples):
         f"/bin/true: {peer * 1e3:.1f} ms", f"{ours / peer:.1f} x", "< 50 ms", ours < 0.05)
 
 
-def resident_kib(pid):
+def memory_kib(pid, kind):
+    """VmRSS: resident now; VmHWM: the most that ever was."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("VmRSS:"):
+        if line.startswith(f"{kind}:"):
             return int(line.split()[1])
     raise RuntimeError(f"process {pid} says nothing of its memory")
 
@@ -88,8 +89,8 @@ def agent_at_rest(binaries):
             before = cpu_seconds(agent.pid)
             time.sleep(IDLE_SECONDS)
             share = (cpu_seconds(agent.pid) - before) / IDLE_SECONDS * 100
-            memory = resident_kib(agent.pid) / 1024
-            peer = resident_kib(started[0].pid) / 1024
+            memory = memory_kib(agent.pid, "VmRSS") / 1024
+            peer = memory_kib(started[0].pid, "VmRSS") / 1024
         finally:
             for process in reversed(started):
                 process.send_signal(signal.SIGTERM)
