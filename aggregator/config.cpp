@@ -230,7 +230,9 @@ migration::Layer Config::level_layer() const {
 }
 
 bool Config::takes_tokens() const {
-    return cluster && !plaintext && tls_ca.empty() && tls_cert.empty() && tls_key.empty();
+    const auto endpoint = wire::parse_endpoint(listen_grpc);
+    const bool local = endpoint && endpoint->is_unix();
+    return cluster && !local && !plaintext && tls_ca.empty() && tls_cert.empty() && tls_key.empty();
 }
 
 wire::Security Config::security() const {

@@ -147,6 +147,8 @@ level-labels: truth
 listen-grpc: unix:/run/a.sock
 query-socket: ""
 listen-http: 127.0.0.1:0
+listen-https: 127.0.0.1:0
+https-names: [a.example, 10.0.0.1]
 documents: [/, /]
 sample-documents: /
 cpu-map: /
@@ -165,12 +167,46 @@ log-level: debug
     EXPECT_EQ(config.kubeconfig, "/k");
     EXPECT_EQ(config.context + config.cluster_namespace + config.level_labels, "cntruth");
     EXPECT_TRUE(config.query_socket.empty());
+    EXPECT_EQ(config.https_names.size(), 2U);
     EXPECT_EQ(config.documents.size(), 2U);
     EXPECT_EQ(config.machine_type, "q35");
     EXPECT_EQ(config.snapshot_path(), std::nullopt);
     EXPECT_EQ(config.gone_after, 1h);
     EXPECT_EQ(config.log.level, "debug");
     EXPECT_TRUE(validate(config).empty());
+}
+
+TEST(ConfigTest, AgentsOfAClusterShowTokensUnlessSomethingElseIsAskedFor) {
+    Config config;
+    config.standalone = true;
+    EXPECT_FALSE(config.takes_tokens());
+    config.standalone = false;
+    config.cluster = true;
+    EXPECT_TRUE(config.takes_tokens());
+    EXPECT_EQ(config.security().tls->side, wire::TlsSide::server);
+
+    config.plaintext = true;
+    EXPECT_FALSE(config.takes_tokens());
+    config.plaintext = false;
+    config.tls_cert = "cert.pem";
+    EXPECT_FALSE(config.takes_tokens());
+    config.tls_cert.clear();
+    config.listen_grpc = "unix:/run/a.sock";
+    EXPECT_FALSE(config.takes_tokens());
+}
+
+TEST(ConfigTest, OnlyAClusterAsksByHttps) {
+    Config config;
+    config.standalone = true;
+    config.plaintext = true;
+    config.listen_https = "127.0.0.1:8443";
+    EXPECT_TRUE(faults_name(config, "listen-https"));
+
+    config.standalone = false;
+    config.cluster = true;
+    EXPECT_FALSE(faults_name(config, "listen-https"));
+    config.listen_https = "8443";
+    EXPECT_TRUE(faults_name(config, "listen-https"));
 }
 
 TEST(ConfigTest, SnapshotLiesInTheStateFolder) {
