@@ -80,15 +80,21 @@ Task<error_code> HttpConnection::read_head(Parser* request, Limit limit) {
     co_return error;
 }
 
-Task<error_code> HttpConnection::read_body(Parser* request) {
+Task<error_code> HttpConnection::read_body(Parser* request, Limit limit,
+                                           std::function<bool(std::size_t)> enough) {
     // Beast reads no more at once than there is room for already.
     buffer_.reserve(piece_bytes);
+    tcp_.expires_after(limit);
     error_code error;
     std::size_t read = 0;
-    if (tls_) {
-        std::tie(error, read) = co_await http::async_read(*tls_, buffer_, *request, as_result);
-    } else {
-        std::tie(error, read) = co_await http::async_read(tcp_, buffer_, *request, as_result);
+    while (!error && !request->is_done() && !enough(request->get().body().size())) {
+        if (tls_) {
+            std::tie(error, read) =
+                co_await http::async_read_some(*tls_, buffer_, *request, as_result);
+        } else {
+            std::tie(error, read) =
+                co_await http::async_read_some(tcp_, buffer_, *request, as_result);
+        }
     }
     co_return error;
 }

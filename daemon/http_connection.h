@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -44,8 +45,10 @@ public:
     /// Nothing to do without TLS.
     [[nodiscard]] Task<boost::system::error_code> shake_hands(Limit limit);
     [[nodiscard]] Task<boost::system::error_code> read_head(Parser* request, Limit limit);
-    /// Within what is left of the head's limit.
-    [[nodiscard]] Task<boost::system::error_code> read_body(Parser* request);
+    /// Ends early, without an error, once `enough` says so of the bytes that came; asked after each
+    /// piece.
+    [[nodiscard]] Task<boost::system::error_code> read_body(
+        Parser* request, Limit limit, std::function<bool(std::size_t)> enough);
     [[nodiscard]] Task<boost::system::error_code> write(Response* response, Limit limit);
     /// Takes what the peer still says, and leaves it there. Closing while bytes of the peer are
     /// unread resets the connection, and the answer with it.

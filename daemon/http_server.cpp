@@ -113,25 +113,24 @@ Manner manner_of(const http::request<http::string_body>& message) {
             .head = message.method() == http::verb::head};
 }
 
-/// How large a body may become of which there is only the head.
-std::size_t announced(const HttpConnection::Parser& parser, std::size_t most) {
-    const auto length = parser.content_length();
-    return length ? static_cast<std::size_t>(*length) : parser.chunked() ? most : 0;
-}
-
 /// A part of what all share, taken as long as it lives.
 class Share {
 public:
-    Share(std::size_t& all, std::size_t part) : all_(all), part_(part) { all_ += part_; }
+    explicit Share(std::size_t& all) : all_(all) {}
     ~Share() { all_ -= part_; }
     Share(const Share&) = delete;
     Share& operator=(const Share&) = delete;
     Share(Share&&) = delete;
     Share& operator=(Share&&) = delete;
 
+    void set(std::size_t part) {
+        all_ += part - part_;
+        part_ = part;
+    }
+
 private:
     std::size_t& all_;
-    std::size_t part_;
+    std::size_t part_ = 0;
 };
 
 /// Ends a connection with the coroutine that serves it, however that ends.
@@ -285,19 +284,29 @@ Task<bool> HttpServer::serve_one(Connection connection) {
     parser.header_limit(static_cast<std::uint32_t>(limits_.header_bytes));
     parser.body_limit(limits_.body_bytes);
     auto error = co_await connection->read_head(&parser, limits_.idle);
-    const auto wanted = error ? 0 : announced(parser, limits_.body_bytes);
-    const bool room = wanted <= limits_.all_bodies_bytes - bodies_bytes_;
-    const Share body(bodies_bytes_, room ? wanted : 0);
-    if (!error && room) {
-        error = co_await connection->read_body(&parser);
+    Share share(bodies_bytes_);
+    std::optional<HttpAnswer> refused;
+    if (!error && !parser.is_done()) {
+        refused = unwanted(parser.get().method_string(), parser.get().target());
     }
-    const auto refused =
-        room ? status_for(error) : std::optional{http::status::service_unavailable};
+    if (!error && !refused) {
+        std::function<bool(std::size_t)> crowded = [this, &share](std::size_t came) {
+            share.set(came);
+            return bodies_bytes_ > limits_.all_bodies_bytes;
+        };
+        error = co_await connection->read_body(&parser, limits_.body, std::move(crowded));
+    }
+    if (const auto status = status_for(error)) {
+        refused = plain(*status);
+    } else if (!error && !refused && !parser.is_done()) {
+        refused = plain(http::status::service_unavailable);
+        ++crowded_out_;
+    }
     if (refused) {
-        auto said = plain(*refused);
-        co_await refuse(connection, std::move(said));
+        co_await refuse(connection, std::move(*refused));
+        co_return false;
     }
-    if (error || refused) {
+    if (error) {
         co_return false;
     }
     const Manner manner = manner_of(parser.get());
@@ -316,15 +325,23 @@ Task<> HttpServer::refuse(Connection connection, HttpAnswer said) {
     }
 }
 
-Task<HttpAnswer> HttpServer::answer(HttpRequest request) const {
-    const auto path = routes_.find(request.path);
+/// What there is to say where nobody answers.
+std::optional<HttpAnswer> HttpServer::unwanted(std::string_view method,
+                                               std::string_view target) const {
+    const auto path = routes_.find(target.substr(0, target.find('?')));
     if (path == routes_.end()) {
-        co_return plain(http::status::not_found);
+        return plain(http::status::not_found);
     }
-    const auto handler = path->second.find(method_of(request));
-    if (handler == path->second.end()) {
-        co_return wrong_method(path->second);
+    const bool known = path->second.contains(method == "HEAD" ? "GET" : method);
+    return known ? std::nullopt : std::optional{wrong_method(path->second)};
+}
+
+Task<HttpAnswer> HttpServer::answer(HttpRequest request) const {
+    if (auto said = unwanted(request.method, request.path)) {
+        co_return std::move(*said);
     }
+    const auto& handlers = routes_.find(request.path)->second;
+    const auto handler = handlers.find(method_of(request));
     co_return co_await handler->second(std::move(request));
 }
 

@@ -8,6 +8,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -32,8 +33,12 @@ namespace scout::daemon {
 struct HttpLimits {
     std::size_t header_bytes = 8192;
     std::size_t body_bytes = 1024;  ///< of a request; GET has none, but may say so
-    /// Bodies of all connections that are being read or answered; 503 for what is beyond.
+    /// What has come of the bodies of all connections that are being read or answered; 503 for what
+    /// is beyond. Bodies that are only announced take no room, or a few peers could shut the others
+    /// out.
     std::size_t all_bodies_bytes = std::size_t{32} << 20U;
+    /// For a body, once its head is there.
+    std::chrono::milliseconds body = std::chrono::seconds{5};
     /// One more ends the one that has waited longest since its last answer (or its start).
     std::size_t connections = 64;
     /// For a TLS handshake, for a whole request (also the silence before it), for an answer. A Go
@@ -112,6 +117,8 @@ public:
     [[nodiscard]] std::uint16_t port() const noexcept { return listener_.address().port(); }
     [[nodiscard]] std::string address() const { return to_text(listener_.address()); }
     [[nodiscard]] std::size_t connections() const noexcept { return connections_.size(); }
+    /// Requests for whose bodies there was no room.
+    [[nodiscard]] std::uint64_t crowded_out() const noexcept { return crowded_out_; }
 
 private:
     using Handlers = std::map<std::string, AsyncHandler, std::less<>>;  ///< by method
@@ -122,6 +129,8 @@ private:
     [[nodiscard]] Task<bool> serve_one(Connection connection);
     [[nodiscard]] Task<> refuse(Connection connection, HttpAnswer said);
     [[nodiscard]] Task<HttpAnswer> answer(HttpRequest request) const;
+    [[nodiscard]] std::optional<HttpAnswer> unwanted(std::string_view method,
+                                                     std::string_view target) const;
 
     asio::any_io_executor loop_;
     Listener listener_;
@@ -131,6 +140,7 @@ private:
     std::map<std::string, Handlers, std::less<>> routes_;
     std::list<Connection> connections_;  ///< longest without an answer first
     std::size_t bodies_bytes_ = 0;
+    std::uint64_t crowded_out_ = 0;
     bool stopping_ = false;
     TaskScope scope_;
 };

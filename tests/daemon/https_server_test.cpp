@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The HTTP server with TLS, and requests with bodies.
 #include <chrono>
+#include <list>
 #include <memory>
 #include <string>
 
@@ -148,7 +149,8 @@ TEST_F(HttpsServerTest, BodiesOfAllConnectionsHaveABound) {
     auto slow = client();
     const auto half = [&]() -> Task<> {
         co_await connect(&slow);
-        co_await asio::async_write(slow, asio::buffer(head + "x"), as_result);
+        const auto most = head + std::string((1U << 20U) - 2, 'x');
+        co_await asio::async_write(slow, asio::buffer(most), as_result);
     };
     run(half());
 
@@ -159,9 +161,43 @@ TEST_F(HttpsServerTest, BodiesOfAllConnectionsHaveABound) {
     EXPECT_THAT(answer, StartsWith("HTTP/1.1 503"));
     EXPECT_THAT(run(exchange(post("/review", "small"))), HasSubstr("small"));
 
-    const auto rest = std::string((1U << 20U) - 1, 'x') + get("/hello");
+    const auto rest = "xx" + get("/hello");
     EXPECT_THAT(run(say(&slow, rest)), HasSubstr("hello"));
     EXPECT_THAT(run(exchange(post("/review", std::string(1U << 20U, 'x')))), HasSubstr("200 OK"));
+}
+
+TEST_F(HttpsServerTest, BodiesThatAreOnlyAnnouncedShutNobodyOut) {
+    start({.body_bytes = 8U << 20U, .all_bodies_bytes = 8U << 20U});
+    const std::string head = "POST /review HTTP/1.1\r\nContent-Length: 8388608\r\n\r\n";
+    std::list<TlsStream> idle;
+    for (int i = 0; i < 4; ++i) {
+        idle.push_back(client());
+        auto* one = &idle.back();
+        const auto announce = [&]() -> Task<> {
+            co_await connect(one);
+            co_await asio::async_write(*one, asio::buffer(head), as_result);
+        };
+        run(announce());
+    }
+
+    EXPECT_THAT(run(exchange(post("/review", std::string(4U << 20U, 'x')))), HasSubstr("200 OK"));
+}
+
+TEST_F(HttpsServerTest, ABodyThatNobodyWantsIsRefusedBeforeItComes) {
+    start({.body_bytes = 8U << 20U});
+
+    const auto answer = run(exchange("POST /nothing HTTP/1.1\r\nContent-Length: 8388608\r\n\r\n"));
+
+    EXPECT_THAT(answer, StartsWith("HTTP/1.1 404"));
+}
+
+TEST_F(HttpsServerTest, ABodyHasLessTimeThanAQuietConnection) {
+    start(
+        {.body_bytes = 100, .body = std::chrono::milliseconds{20}, .idle = std::chrono::hours{1}});
+
+    const auto answer = run(exchange("POST /review HTTP/1.1\r\nContent-Length: 50\r\n\r\nx"));
+
+    EXPECT_EQ(answer, "");
 }
 
 TEST_F(HttpsServerTest, TellsTheMethodsThatAPathHas) {
