@@ -96,13 +96,30 @@ void PlacementAdmission::place(const kube::AdmissionRequest& request, const kube
     }
     answer.patch = std::move(placement->patch);
     answer.warnings = std::move(placement->warnings);
-    if (placement->unmet) {
-        answer.warnings.push_back(unmet_note(*placement->unmet, standing));
+    auto trouble = placement->unmet ? unmet_note(*placement->unmet, standing)
+                                    : unwritten_note(in_force, standing, pod.arch);
+    if (!trouble.empty()) {
+        answer.warnings.push_back(std::move(trouble));
         // Without a patch the API server asks again, and it is told already.
         if (!request.dry_run && !answer.patch.empty()) {
             tell_vmi(request.space, pod, answer.warnings.back());
         }
     }
+}
+
+/// The scheduler goes by what nodes carry. Empty: one carries the level, or none is required.
+std::string PlacementAdmission::unwritten_note(const cluster::PlacementRules& rules,
+                                               const cluster::LevelStanding& standing,
+                                               const std::string& arch) const {
+    if (!rules.required || rules.required->level == 0 || standing.counted < 2 ||
+        sources_.levels.keeper().is_carried(arch, rules.required->level)) {
+        return {};
+    }
+    return "no node carries the label " + std::string{cluster::level_label} + " of " +
+           std::to_string(rules.required->level) + " or above, which " +
+           std::string{to_string(rules.required->source)} +
+           " requires, though some should: it is being written, or cannot be (see the log of "
+           "virt-scout's leader); the VM waits for it";
 }
 
 void PlacementAdmission::tell_vmi(const std::string& space, const kube::NewPod& pod,

@@ -55,6 +55,9 @@ private:
     [[nodiscard]] kube::AdmissionAnswer judge(kube::AdmissionRequest& request);
     void place(const kube::AdmissionRequest& request, const kube::NewPod& pod,
                kube::AdmissionAnswer& answer);
+    [[nodiscard]] std::string unwritten_note(const cluster::PlacementRules& rules,
+                                             const cluster::LevelStanding& standing,
+                                             const std::string& arch) const;
     void tell_vmi(const std::string& space, const kube::NewPod& pod, std::string note);
     void say_faults(const std::vector<std::string>& faults);
 

@@ -6,6 +6,8 @@
 #include <span>
 #include <tuple>
 
+#include "base/number.h"
+
 namespace scout::cluster {
 namespace {
 
@@ -197,6 +199,21 @@ void LevelKeeper::expect(Node& node, std::optional<WallTime> counts_until) {
 }
 
 /// All nodes of a class have one level.
+
+bool LevelKeeper::is_carried(std::string_view arch, unsigned level) const {
+    return std::any_of(nodes_.begin(), nodes_.end(), [this, arch, level](const auto& entry) {
+        const auto& [name, node] = entry;
+        const auto* group = node.seat.group;
+        if (group == nullptr || !node.carried) {
+            return false;
+        }
+        const auto of = groups_.find(arch);
+        const auto carried = whole_number(*node.carried);
+        return carried && *carried >= level &&
+               (arch.empty() || (of != groups_.end() && group == &of->second));
+    });
+}
+
 void LevelKeeper::find_changed_levels(Group& group) {
     for (auto& [number, members] : group.classes) {
         const auto level = level_of(*members.nodes.front());

@@ -61,6 +61,9 @@ public:
 
     /// None: no such node.
     [[nodiscard]] std::optional<LevelLabel> find(std::string_view name) const;
+    /// Whether some counted node of the architecture (empty: of any) carries a label of at least
+    /// this level, whatever it should carry: what the scheduler goes by.
+    [[nodiscard]] bool is_carried(std::string_view arch, unsigned level) const;
 
     struct Change {
         std::string name;

@@ -30,15 +30,20 @@ constexpr const char* host_model_affinity =
         {"matchExpressions":[{"key":"node-labeller.kubevirt.io/obsolete-host-model",
                               "operator":"DoesNotExist"}]}]}}})";
 
-std::string node(const std::string& name, const std::string& feature) {
-    const json::object labels{{"kubernetes.io/arch", "amd64"},
-                              {"kubevirt.io/schedulable", "true"},
-                              {"host-model-cpu.node.kubevirt.io/M", "true"},
-                              {"host-model-required-features.node.kubevirt.io/" + feature, "true"},
-                              {"cpu-feature.node.kubevirt.io/" + feature, "true"},
-                              {"cpu-model-migration.node.kubevirt.io/M", "true"},
-                              {"cpu-vendor.node.kubevirt.io/V", "true"},
-                              {"machine-type.node.kubevirt.io/q35", "true"}};
+/// With the level label as it was written, if it was.
+std::string node(const std::string& name, const std::string& feature,
+                 const std::string& level = {}) {
+    json::object labels{{"kubernetes.io/arch", "amd64"},
+                        {"kubevirt.io/schedulable", "true"},
+                        {"host-model-cpu.node.kubevirt.io/M", "true"},
+                        {"host-model-required-features.node.kubevirt.io/" + feature, "true"},
+                        {"cpu-feature.node.kubevirt.io/" + feature, "true"},
+                        {"cpu-model-migration.node.kubevirt.io/M", "true"},
+                        {"cpu-vendor.node.kubevirt.io/V", "true"},
+                        {"machine-type.node.kubevirt.io/q35", "true"}};
+    if (!level.empty()) {
+        labels[cluster::level_label] = level;
+    }
     const json::object meta{
         {"name", name}, {"uid", "of " + name}, {"resourceVersion", "5"}, {"labels", labels}};
     return json::serialize(json::object{{"metadata", meta}});
@@ -72,7 +77,7 @@ class PlacementAdmissionTest : public testing::Test {
 protected:
     /// a and b can go to each other: level 50; c is alone: level 0.
     void know_nodes() {
-        learn(nodes, from_nodes, {node("a", "x"), node("b", "x"), node("c", "y")});
+        learn(nodes, from_nodes, {node("a", "x", "50"), node("b", "x", "50"), node("c", "y", "0")});
     }
     /// And no ScoutConfig, or one with this placement.
     void know_demands(const std::string& migrations, const std::string& placement = {}) {
@@ -205,6 +210,17 @@ TEST_F(PlacementAdmissionTest, AFirstPodIsSentWhereTheLevelIs) {
     EXPECT_EQ(admission.counters().admitted, 1U);
     EXPECT_EQ(admission.counters().patched, 1U);
     EXPECT_EQ(admission.counters().warned, 0U);
+}
+
+TEST_F(PlacementAdmissionTest, LevelsThatAreNotWrittenAreToldToTheVmi) {
+    learn(nodes, from_nodes, {node("a", "x"), node("b", "x", "49"), node("c", "y", "much")});
+    know_demands(R"({"requireHostModelMigratabilityLevel":50})");
+
+    const auto response = ask({});
+
+    EXPECT_NE(patch_of(response), "") << "the demand stays, labels come";
+    EXPECT_THAT(warnings_of(response), ElementsAre(HasSubstr("no node carries the label")));
+    EXPECT_EQ(written().size(), 1U);
 }
 
 TEST_F(PlacementAdmissionTest, ScoutConfigDemandsWhereTheKubeVirtObjectCannot) {
