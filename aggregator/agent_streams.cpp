@@ -24,6 +24,7 @@ constexpr auto hello_limit = 30s;
 constexpr auto profile_limit = 10s;
 /// Two heartbeats of an agent with their jitter.
 constexpr auto silence_limit = 25s;
+constexpr auto between_warnings = 10s;
 
 Status check_hello(const v1::Hello& hello) {
     if (!is_node_name(hello.node())) {
@@ -56,10 +57,12 @@ void AgentStreams::refuse(SessionId session, const Error& why, SteadyTime now) {
     if (!sessions_.contains(session)) {
         return;
     }
-    // While nobody can be checked this is one line for each agent, again and again.
-    const auto level = why.code == Errc::unavailable ? spdlog::level::debug : spdlog::level::warn;
-    spdlog::log(level, "agent stream ended before its hello reason={}", log_value(why.message));
     ++counters_.refused;
+    if (why.code != Errc::unavailable && (!warned_at_ || now - *warned_at_ >= between_warnings)) {
+        warned_at_ = now;
+        spdlog::warn("agent stream ended before its hello refused={} reason={}", counters_.refused,
+                     log_value(why.message));
+    }
     end(session, why, now);
 }
 

@@ -131,6 +131,7 @@ private:
     std::unordered_map<std::string, SessionId> by_node_;
     std::map<std::string, Wanted> wanted_;  ///< by digest
     ReportCounters counters_;
+    std::optional<SteadyTime> warned_at_;  ///< of a stream that was refused before its hello
 };
 
 }  // namespace scout::aggregator
