@@ -196,6 +196,10 @@ void Aggregator::await_agents() {
 
 /// gRPC takes certificates from files, and looks at them by itself.
 void Aggregator::take_certificate(const CertifiedKey& pair) {
+    if (!config_.tls_cert.empty()) {
+        has_certificate_ = true;  // it came from files
+        return;
+    }
     const auto security = config_.security();
     std::error_code ignored;
     std::filesystem::create_directories(config_.serving_folder(), ignored);
@@ -303,6 +307,10 @@ Task<> Aggregator::stop() {
     if (snapshots_ != nullptr && serving_) {
         co_await snapshots_->write(last_write_limit);
     }
+    // Who stops does not begin to lead, and another one leads at once.
+    if (cluster_ != nullptr) {
+        co_await cluster_->stop();
+    }
     if (reports_ != nullptr) {
         co_await reports_->stop();
     }
@@ -322,9 +330,6 @@ Task<> Aggregator::stop() {
         spdlog::warn("gRPC did not stop in time reason={}", log_value(done.error().message));
     }
     co_await scope_.close();
-    if (cluster_ != nullptr) {
-        co_await cluster_->stop();
-    }
     if (http_ != nullptr) {
         co_await http_->stop();
     }

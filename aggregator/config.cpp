@@ -232,13 +232,14 @@ migration::Layer Config::level_layer() const {
 bool Config::takes_tokens() const {
     const auto endpoint = wire::parse_endpoint(listen_grpc);
     const bool local = endpoint && endpoint->is_unix();
-    return cluster && !local && !plaintext && tls_ca.empty() && tls_cert.empty() && tls_key.empty();
+    return cluster && !local && !plaintext && tls_ca.empty();
 }
 
 wire::Security Config::security() const {
     if (takes_tokens()) {
-        wire::TlsFiles own{.certificate = serving_folder() / "tls.crt",
-                           .key = serving_folder() / "tls.key",
+        const bool given = !tls_cert.empty() || !tls_key.empty();
+        wire::TlsFiles own{.certificate = given ? tls_cert : serving_folder() / "tls.crt",
+                           .key = given ? tls_key : serving_folder() / "tls.key",
                            .side = wire::TlsSide::server};
         return {.tls = std::move(own), .plaintext = false, .server_name = {}};
     }

@@ -54,8 +54,8 @@ struct Config {
     [[nodiscard]] std::optional<std::filesystem::path> snapshot_path() const;
     /// Of level_labels, which its setting has checked.
     [[nodiscard]] migration::Layer level_layer() const;
-    /// Agents of a cluster prove by tokens who they are, unless TLS files, plaintext or a unix
-    /// socket are asked for.
+    /// Agents of a cluster prove by tokens who they are, unless an authority of their certificates,
+    /// plaintext or a unix socket is asked for.
     [[nodiscard]] bool takes_tokens() const;
     /// Of our certificate, where agents show tokens: what is made for the cluster lies there too.
     [[nodiscard]] std::filesystem::path serving_folder() const { return state_dir / "serving"; }

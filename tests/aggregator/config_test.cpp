@@ -189,8 +189,16 @@ TEST(ConfigTest, AgentsOfAClusterShowTokensUnlessSomethingElseIsAskedFor) {
     EXPECT_FALSE(config.takes_tokens());
     config.plaintext = false;
     config.tls_cert = "cert.pem";
+    config.tls_key = "key.pem";
+    EXPECT_TRUE(config.takes_tokens());
+    EXPECT_EQ(config.security().tls->certificate, "cert.pem");
+    EXPECT_FALSE(faults_name(config, "listen-grpc"));
+    config.tls_key.clear();
+    EXPECT_TRUE(faults_name(config, "listen-grpc")) << "half of a pair";
+    config.tls_key = "key.pem";
+    config.tls_ca = "ca.pem";
     EXPECT_FALSE(config.takes_tokens());
-    config.tls_cert.clear();
+    config.tls_ca.clear();
     config.listen_grpc = "unix:/run/a.sock";
     EXPECT_FALSE(config.takes_tokens());
 }
