@@ -23,6 +23,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::chrono::milliseconds look_every = 50ms;
+/// With a server that fails from the start: it may be restarting.
+constexpr std::chrono::milliseconds patience = 10s;
 constexpr const char* launcher_selector = "kubevirt.io=virt-launcher";
 
 kube::ReflectorSettings reading() {
@@ -47,6 +49,11 @@ public:
     }
     [[nodiscard]] bool forbidden() const {
         return informer_.reflector().state() == kube::ReflectorState::forbidden;
+    }
+    /// The server does not answer, or not as one.
+    [[nodiscard]] bool failing() const {
+        return informer_.reflector().state() == kube::ReflectorState::failing &&
+               informer_.size() == 0;
     }
     /// Nothing more will come.
     [[nodiscard]] bool known() const { return informer_.synced() || forbidden(); }
@@ -109,9 +116,9 @@ struct Kinds {
 /// Runs the loop until all is known that can be, or the time is over.
 void run_until_known(asio::io_context& loop, Kinds& kinds, const Clock& clock,
                      std::chrono::milliseconds limit, const LiveProgress& progress) {
-    const auto end = clock.steady() + limit;
+    const auto begin = clock.steady();
     bool known = false;
-    while (!known && clock.steady() < end) {
+    while (!known && clock.steady() < begin + limit) {
         loop.run_for(look_every);
         known = true;
         kinds.each([&known, &progress](const auto& kind) {
@@ -120,7 +127,8 @@ void run_until_known(asio::io_context& loop, Kinds& kinds, const Clock& clock,
                 progress(kind.name(), kind.size());
             }
         });
-        known = known || kinds.nodes.forbidden();
+        known = known || kinds.nodes.forbidden() ||
+                (kinds.nodes.failing() && clock.steady() >= begin + patience);
     }
 }
 
