@@ -219,6 +219,7 @@ ClusterFacts ClusterSide::facts() const {
         facts.serving = parts_->certificates.facts();
     }
     facts.placement = parts_->placement.counters();
+    facts.crowded_out = parts_->https == nullptr ? 0 : parts_->https->crowded_out();
     return facts;
 }
 

@@ -53,6 +53,7 @@ struct ClusterFacts {
     std::uint64_t labels_failed = 0;
     ServingFacts serving;  ///< empty: no certificate is needed
     PlacementCounters placement;
+    std::uint64_t crowded_out = 0;  ///< questions for whose bodies there was no room
 };
 
 /// All that the aggregator does in a cluster: it follows the API server's objects, stands for

@@ -65,6 +65,8 @@ void add_cluster(const ClusterFacts& facts, std::vector<MetricFamily>& out) {
                           {"result", "refused", placement.refused}}));
     out.push_back(counter("virt_scout_admission_warnings_total",
                           "Answers to them that had a warning.", placement.warned));
+    out.push_back(counter("virt_scout_https_crowded_out_total",
+                          "Requests for whose bodies there was no room.", facts.crowded_out));
     const auto seconds = [](WallTime time) {
         return static_cast<std::uint64_t>(
             std::chrono::floor<std::chrono::seconds>(time).time_since_epoch().count());

@@ -159,6 +159,7 @@ TEST_F(HttpsServerTest, BodiesOfAllConnectionsHaveABound) {
         answer = run(exchange(post("/review", std::string(1U << 20U, 'x'))));
     }
     EXPECT_THAT(answer, StartsWith("HTTP/1.1 503"));
+    EXPECT_GT(server->crowded_out(), 0U);
     EXPECT_THAT(run(exchange(post("/review", "small"))), HasSubstr("small"));
 
     const auto rest = "xx" + get("/hello");
