@@ -303,6 +303,9 @@ Task<bool> HttpServer::serve_one(Connection connection) {
         ++crowded_out_;
     }
     if (refused) {
+        // What came of the body is of no use while the peer is heard out.
+        static_cast<void>(parser.release());
+        share.set(0);
         co_await refuse(connection, std::move(*refused));
         co_return false;
     }
