@@ -81,6 +81,7 @@ def measure_all(binaries, samples, bed, folder):
     subprocess.run(["go", "build", "-o", go, "."], cwd=CLIENT_GO, check=True)
     # Its controllers would mark nodes without a kubelet while they are watched.
     parts = ["--controllers=false", "--scheduler=false"]
+    Path(f"{folder}/bed").mkdir()
     with Watching([bed, "up", "--folder", f"{folder}/bed", *parts]) as cluster:
         kubeconfig = json.loads(cluster.line())["kubeconfig"]
         go = [go, "--kubeconfig", kubeconfig, "--nodes", str(NODES), "--updates", str(UPDATES)]
