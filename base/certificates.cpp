@@ -16,6 +16,7 @@
 
 #include "base/logging.h"
 #include "base/openssl_handles.h"
+#include "base/releaser.h"
 
 namespace scout {
 namespace {
@@ -23,7 +24,6 @@ namespace {
 using openssl::Bio;
 using openssl::Certificate;
 using openssl::Key;
-using openssl::Releaser;
 using Extension = std::unique_ptr<X509_EXTENSION, Releaser<X509_EXTENSION_free>>;
 using Names = std::unique_ptr<GENERAL_NAMES, Releaser<GENERAL_NAMES_free>>;
 using Time = std::unique_ptr<ASN1_TIME, Releaser<ASN1_TIME_free>>;

@@ -7,15 +7,9 @@
 #include <openssl/evp.h>
 #include <openssl/x509.h>
 
-namespace scout::openssl {
+#include "base/releaser.h"
 
-template <auto Release>
-struct Releaser {
-    template <class T>
-    void operator()(T* object) const noexcept {
-        static_cast<void>(Release(object));
-    }
-};
+namespace scout::openssl {
 
 using Bio = std::unique_ptr<BIO, Releaser<BIO_free_all>>;
 using Certificate = std::unique_ptr<X509, Releaser<X509_free>>;

@@ -14,6 +14,7 @@
 
 #include "base/logging.h"
 #include "base/openssl_handles.h"
+#include "base/releaser.h"
 
 namespace scout::kube {
 namespace {
@@ -21,7 +22,7 @@ namespace {
 constexpr std::size_t most_names = 10;
 
 using openssl::Bio;
-using Names = std::unique_ptr<GENERAL_NAMES, openssl::Releaser<GENERAL_NAMES_free>>;
+using Names = std::unique_ptr<GENERAL_NAMES, Releaser<GENERAL_NAMES_free>>;
 
 std::string text_of(BIO* bio) {
     char* data = nullptr;

@@ -15,6 +15,7 @@
 
 #include "base/base64.h"
 #include "base/logging.h"
+#include "base/releaser.h"
 #include "kube/json_lookup.h"
 
 namespace scout::kube {
@@ -31,13 +32,6 @@ constexpr std::size_t longest_exponent = 8;
 /// Bytes of one coordinate of P-256, and of each half of a signature (RFC 7518 §3.4).
 constexpr std::size_t p256_bytes = 32;
 
-template <auto Release>
-struct Releaser {
-    template <class T>
-    void operator()(T* object) const noexcept {
-        Release(object);
-    }
-};
 using Number = std::unique_ptr<BIGNUM, Releaser<BN_free>>;
 using ParamBuilder = std::unique_ptr<OSSL_PARAM_BLD, Releaser<OSSL_PARAM_BLD_free>>;
 using Params = std::unique_ptr<OSSL_PARAM, Releaser<OSSL_PARAM_free>>;

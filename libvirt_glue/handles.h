@@ -6,16 +6,10 @@
 
 #include <libvirt/libvirt.h>
 
+#include "base/releaser.h"
+
 /// Owners of what libvirt hands out. Inside libvirt_glue only.
 namespace scout::libvirt_glue {
-
-template <auto Release>
-struct Releaser {
-    template <class T>
-    void operator()(T* held) const noexcept {
-        static_cast<void>(Release(held));
-    }
-};
 
 using ConnectHandle = std::unique_ptr<virConnect, Releaser<virConnectClose>>;
 using DomainHandle = std::unique_ptr<virDomain, Releaser<virDomainFree>>;

@@ -9,11 +9,11 @@
 #include <openssl/x509_vfy.h>
 
 #include "base/openssl_handles.h"
+#include "base/releaser.h"
 
 namespace scout::test {
 namespace {
 
-using openssl::Releaser;
 using Store = std::unique_ptr<X509_STORE, Releaser<X509_STORE_free>>;
 using Context = std::unique_ptr<X509_STORE_CTX, Releaser<X509_STORE_CTX_free>>;
 
