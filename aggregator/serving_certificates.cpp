@@ -23,26 +23,6 @@ constexpr double look_jitter = 0.2;
 constexpr std::size_t pem_limit = std::size_t{1} << 20U;
 constexpr unsigned not_found = 404;
 
-const kube::Resource& secrets() {
-    static const kube::Resource resource{.version = "v1", .plural = "secrets", .kind = "Secret"};
-    return resource;
-}
-
-const kube::Resource& config_maps() {
-    static const kube::Resource resource{
-        .version = "v1", .plural = "configmaps", .kind = "ConfigMap"};
-    return resource;
-}
-
-const kube::Resource& webhook_configurations() {
-    static const kube::Resource resource{.group = "admissionregistration.k8s.io",
-                                         .version = "v1",
-                                         .plural = "mutatingwebhookconfigurations",
-                                         .kind = "MutatingWebhookConfiguration",
-                                         .namespaced = false};
-    return resource;
-}
-
 std::vector<std::string> names_of(const ServingSettings& settings) {
     const auto in_space = settings.service + "." + settings.space;
     std::vector<std::string> names{settings.service, in_space, in_space + ".svc",
@@ -178,7 +158,7 @@ Task<Result<StoredAuthority>> ServingCertificates::authority() {
 }
 
 Task<Result<AuthoritySecret>> ServingCertificates::read_secret() {
-    kube::Target target{.resource = secrets(),
+    kube::Target target{.resource = kube::resources::secrets(),
                         .object = {.space = settings_.space, .name = settings_.authority}};
     const auto look = reading();
     auto answer = co_await client_.get(std::move(target), look);
@@ -202,7 +182,7 @@ Task<Status> ServingCertificates::write_secret(AuthoritySecret before, StoredAut
     if (!options) {
         co_return fail(options.error());
     }
-    kube::Target target{.resource = secrets(),
+    kube::Target target{.resource = kube::resources::secrets(),
                         .object = {.space = settings_.space, .name = settings_.authority}};
     kube::ApiResult<std::string> answer;
     if (!before.version.empty()) {
@@ -221,7 +201,7 @@ Task<Status> ServingCertificates::write_secret(AuthoritySecret before, StoredAut
 }
 
 Task<Status> ServingCertificates::publish(std::string bundle) {
-    kube::Target target{.resource = config_maps(),
+    kube::Target target{.resource = kube::resources::config_maps(),
                         .object = {.space = settings_.space, .name = settings_.authority}};
     const auto look = reading();
     auto answer = co_await client_.get(target, look);
@@ -247,7 +227,7 @@ Task<Status> ServingCertificates::publish(std::string bundle) {
 
 /// A configuration that is absent is none of ours to make: it calls nobody.
 Task<Status> ServingCertificates::inject(std::string webhook, std::string bundle) {
-    kube::Target target{.resource = webhook_configurations(),
+    kube::Target target{.resource = kube::resources::mutating_webhook_configurations(),
                         .object = {.space = {}, .name = webhook}};
     const auto look = reading();
     auto answer = co_await client_.get(target, look);

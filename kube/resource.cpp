@@ -43,6 +43,16 @@ const Resource& pods() {
     return resource;
 }
 
+const Resource& secrets() {
+    static const Resource resource{.version = "v1", .plural = "secrets", .kind = "Secret"};
+    return resource;
+}
+
+const Resource& config_maps() {
+    static const Resource resource{.version = "v1", .plural = "configmaps", .kind = "ConfigMap"};
+    return resource;
+}
+
 const Resource& virtual_machine_instances() {
     static const Resource resource{.group = "kubevirt.io",
                                    .version = "v1",
@@ -91,6 +101,15 @@ const Resource& custom_resource_definitions() {
                                    .version = "v1",
                                    .plural = "customresourcedefinitions",
                                    .kind = "CustomResourceDefinition",
+                                   .namespaced = false};
+    return resource;
+}
+
+const Resource& mutating_webhook_configurations() {
+    static const Resource resource{.group = "admissionregistration.k8s.io",
+                                   .version = "v1",
+                                   .plural = "mutatingwebhookconfigurations",
+                                   .kind = "MutatingWebhookConfiguration",
                                    .namespaced = false};
     return resource;
 }

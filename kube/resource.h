@@ -39,6 +39,8 @@ struct Selection {
 namespace resources {
 [[nodiscard]] const Resource& nodes();
 [[nodiscard]] const Resource& pods();
+[[nodiscard]] const Resource& secrets();
+[[nodiscard]] const Resource& config_maps();
 [[nodiscard]] const Resource& virtual_machine_instances();
 [[nodiscard]] const Resource& migrations();
 [[nodiscard]] const Resource& kubevirts();
@@ -46,6 +48,7 @@ namespace resources {
 [[nodiscard]] const Resource& leases();
 [[nodiscard]] const Resource& events();  ///< events.k8s.io/v1
 [[nodiscard]] const Resource& custom_resource_definitions();
+[[nodiscard]] const Resource& mutating_webhook_configurations();
 }  // namespace resources
 
 }  // namespace scout::kube

@@ -38,15 +38,6 @@ private:
     SystemClock real_;
 };
 
-const kube::Resource& webhook_configurations() {
-    static const kube::Resource resource{.group = "admissionregistration.k8s.io",
-                                         .version = "v1",
-                                         .plural = "mutatingwebhookconfigurations",
-                                         .kind = "MutatingWebhookConfiguration",
-                                         .namespaced = false};
-    return resource;
-}
-
 /// One that no object ever matches.
 json::object webhook(const std::string& name) {
     const json::object rule{{"apiGroups", json::array{""}},
@@ -109,7 +100,7 @@ protected:
                 .object = {.space = space, .name = "virt-scout-ca"}};
     }
     [[nodiscard]] kube::Target webhooks() const {
-        return {.resource = webhook_configurations(),
+        return {.resource = kube::resources::mutating_webhook_configurations(),
                 .object = {.space = {}, .name = configuration()}};
     }
 
@@ -125,7 +116,7 @@ protected:
         return found.is_string() ? base64_decode(found.get_string()).value() : "";
     }
     void make_webhooks() {
-        create(webhook_configurations(), "",
+        create(kube::resources::mutating_webhook_configurations(), "",
                {{"metadata", {{"name", configuration()}}},
                 {"webhooks", json::array{webhook("a.virt-scout.io"), webhook("b.virt-scout.io")}}});
     }
@@ -298,7 +289,7 @@ protected:
         ours["rules"].as_array()[0].as_object()["resources"] = json::array{"configmaps"};
         ours["objectSelector"] = {{"matchLabels", {{"virt-scout.io/test", space}}}};
         ours["failurePolicy"] = "Fail";
-        create(webhook_configurations(), "",
+        create(kube::resources::mutating_webhook_configurations(), "",
                {{"metadata", {{"name", configuration()}}}, {"webhooks", json::array{ours}}});
     }
     /// The API server takes a moment to follow a change of the configuration.
