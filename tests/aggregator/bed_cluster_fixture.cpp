@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "cluster/levels.h"
 #include "cluster/yaml_json.h"
+#include "tests/aggregator/host_model_objects.h"
 
 namespace scout::aggregator {
 namespace {
@@ -94,15 +95,7 @@ std::vector<Manifest> read_manifest(std::string_view file) {
 
 void BedClusterTest::make_node(const std::string& arch, const std::string& name,
                                const std::string& feature) {
-    create_node(arch + "-" + name,
-                {{"kubernetes.io/arch", arch},
-                 {"kubevirt.io/schedulable", "true"},
-                 {"host-model-cpu.node.kubevirt.io/M", "true"},
-                 {"host-model-required-features.node.kubevirt.io/" + feature, "true"},
-                 {"cpu-feature.node.kubevirt.io/" + feature, "true"},
-                 {"cpu-model-migration.node.kubevirt.io/M", "true"},
-                 {"cpu-vendor.node.kubevirt.io/V", "true"},
-                 {"machine-type.node.kubevirt.io/q35", "true"}});
+    create_node(arch + "-" + name, node_labels(arch, feature));
 }
 
 void BedClusterTest::label(const std::string& node, const std::string& key,

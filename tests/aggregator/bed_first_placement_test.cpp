@@ -21,6 +21,7 @@
 #include "kube/lease_client.h"
 #include "kube/objects/launcher_pod.h"
 #include "tests/aggregator/bed_cluster_fixture.h"
+#include "tests/aggregator/host_model_objects.h"
 #include "tests/support/wait_until.h"
 #include "tests/wire/certificates.h"
 
@@ -199,11 +200,7 @@ protected:
                                      {"image", "launcher"},
                                      {"resources", {{"requests", {{"cpu", "1"}}}}}}};
         if (pod.host_model) {
-            spec["affinity"] = json::parse(
-                R"({"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":
-                    {"nodeSelectorTerms":[{"matchExpressions":[
-                      {"key":"node-labeller.kubevirt.io/obsolete-host-model",
-                       "operator":"DoesNotExist"}]}]}}})");
+            spec["affinity"] = json::parse(host_model_affinity);
         }
         const json::object meta{{"generateName", "virt-launcher-vm-"},
                                 {"labels", std::move(labels)},

@@ -4,6 +4,7 @@
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 #include <gmock/gmock.h>
@@ -11,6 +12,7 @@
 #include "cluster/levels.h"
 #include "kube/reviews.h"
 #include "tests/aggregator/bed_cluster_fixture.h"
+#include "tests/aggregator/host_model_objects.h"
 
 namespace scout::aggregator {
 namespace {
@@ -55,10 +57,6 @@ protected:
     }
     /// What becomes of the first launcher pod of a host-model VM.
     [[nodiscard]] json::value dry_run_of_launcher(const std::string& arch) {
-        const json::object obsolete{{"key", "node-labeller.kubevirt.io/obsolete-host-model"},
-                                    {"operator", "DoesNotExist"}};
-        const json::object terms{
-            {"nodeSelectorTerms", {{{"matchExpressions", json::array{obsolete}}}}}};
         const json::object pod{
             {"apiVersion", "v1"},
             {"kind", "Pod"},
@@ -67,20 +65,12 @@ protected:
              {{"serviceAccountName", "virt-scout-agent"},
               {"nodeSelector", {{"kubernetes.io/arch", arch}}},
               {"containers", {{{"name", "compute"}, {"image", "none"}}}},
-              {"affinity",
-               {{"nodeAffinity", {{"requiredDuringSchedulingIgnoredDuringExecution", terms}}}}}}}};
+              {"affinity", json::parse(host_model_affinity)}}}};
         kube::CallOptions options;
         options.dry_run = true;
         return done(
             client->create({.resource = kube::resources::pods(), .object = {.space = space}},
                            json::serialize(pod), options));
-    }
-    [[nodiscard]] static kube::Resource webhook_configurations() {
-        return {.group = "admissionregistration.k8s.io",
-                .version = "v1",
-                .plural = "mutatingwebhookconfigurations",
-                .kind = "MutatingWebhookConfiguration",
-                .namespaced = false};
     }
     [[nodiscard]] static json::object labels(const std::string& key, const json::value& value) {
         return {{"metadata", {{"labels", {{key, value}}}}}};
@@ -112,7 +102,7 @@ TEST_F(BedManifestsTest, ALauncherPodIsToldTheLevelThatTheScoutConfigRequires) {
                       {.listen = "127.0.0.1:0", .names = {"127.0.0.1"}, .files = {}});
     const kube::Target config{.resource = kube::resources::scout_configs(),
                               .object = {.space = {}, .name = "default"}};
-    const kube::Target webhook{.resource = webhook_configurations(),
+    const kube::Target webhook{.resource = kube::resources::mutating_webhook_configurations(),
                                .object = {.space = {}, .name = "virt-scout-first"}};
     done(client->merge_patch(
         config, R"({"spec":{"placement":{"requireHostModelMigratabilityLevel":40}}})"));

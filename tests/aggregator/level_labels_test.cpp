@@ -15,6 +15,7 @@
 #include <gmock/gmock.h>
 
 #include "aggregator/cluster_side.h"
+#include "tests/aggregator/host_model_objects.h"
 #include "tests/kube/transport_fixture.h"
 #include "tests/support/scripted_transport.h"
 
@@ -35,14 +36,7 @@ using namespace std::chrono_literals;
 /// In one line, as a watch tells it.
 std::string node(const std::string& name, const std::string& feature,
                  std::optional<std::string> level = std::nullopt) {
-    json::object labels{{"kubernetes.io/arch", "amd64"},
-                        {"kubevirt.io/schedulable", "true"},
-                        {"host-model-cpu.node.kubevirt.io/M", "true"},
-                        {"host-model-required-features.node.kubevirt.io/" + feature, "true"},
-                        {"cpu-feature.node.kubevirt.io/" + feature, "true"},
-                        {"cpu-model-migration.node.kubevirt.io/M", "true"},
-                        {"cpu-vendor.node.kubevirt.io/V", "true"},
-                        {"machine-type.node.kubevirt.io/q35", "true"}};
+    auto labels = node_labels("amd64", feature);
     if (level) {
         labels["kubevirt/host-model-migratability-level"] = *level;
     }

@@ -11,6 +11,7 @@
 
 #include "base/base64.h"
 #include "kube/lease_client.h"
+#include "tests/aggregator/host_model_objects.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/run_to_end.h"
 #include "tests/support/scripted_transport.h"
@@ -25,22 +26,10 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr const char* host_model_affinity =
-    R"({"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[
-        {"matchExpressions":[{"key":"node-labeller.kubevirt.io/obsolete-host-model",
-                              "operator":"DoesNotExist"}]}]}}})";
-
 /// With the level label as it was written, if it was.
 std::string node(const std::string& name, const std::string& feature,
                  const std::string& level = {}) {
-    json::object labels{{"kubernetes.io/arch", "amd64"},
-                        {"kubevirt.io/schedulable", "true"},
-                        {"host-model-cpu.node.kubevirt.io/M", "true"},
-                        {"host-model-required-features.node.kubevirt.io/" + feature, "true"},
-                        {"cpu-feature.node.kubevirt.io/" + feature, "true"},
-                        {"cpu-model-migration.node.kubevirt.io/M", "true"},
-                        {"cpu-vendor.node.kubevirt.io/V", "true"},
-                        {"machine-type.node.kubevirt.io/q35", "true"}};
+    auto labels = node_labels("amd64", feature);
     if (!level.empty()) {
         labels[cluster::level_label] = level;
     }
