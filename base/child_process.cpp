@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/shield.h"
 #include "base/system_text.h"
 #include "base/unique_fd.h"
 
@@ -326,13 +327,14 @@ Task<Result<std::string>> run_child(ChildCommand command) {
         co_return fail(std::move(started.error()).within("start " + command.argv.front()));
     }
     const auto child = std::move(*started);
+    const bool throws = co_await asio::this_coro::throw_if_cancelled();
     co_await asio::this_coro::throw_if_cancelled(false);
     asio::steady_timer timer(loop, command.time_limit);
     const auto ended = co_await (follow(child) || timer.async_wait(as_result));
     const auto cancel_state = co_await asio::this_coro::cancellation_state;
     const bool cancelled = cancel_state.cancelled() != asio::cancellation_type::none;
-    co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-    co_await end_child(child);
+    co_await shield(end_child(child));
+    co_await asio::this_coro::throw_if_cancelled(throws);
     auto answer = judge(*child, command, ended.index() == 0, cancelled);
     if (!answer) {
         co_return fail(std::move(answer.error()).within("program " + command.argv.front()));

@@ -8,17 +8,21 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/this_coro.hpp>
 #include <boost/system/system_error.hpp>
 #include <spdlog/spdlog.h>
 
 #include "base/logging.h"
+#include "base/shield.h"
 
 namespace scout {
 namespace {
 
 void log_failure(std::string_view name, std::string_view error) {
     spdlog::error("task failed name={} error={}", log_value(name), log_value(error));
+}
+
+Task<> wait_for(asio::steady_timer* drained) {
+    co_await drained->async_wait(as_result);
 }
 
 }  // namespace
@@ -69,7 +73,6 @@ void TaskScope::ended(std::list<Child>::iterator child, const std::exception_ptr
 }
 
 Task<> TaskScope::close() {
-    co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
     closing_ = true;
     for (auto child = children_.begin(); child != children_.end();) {
         auto next = std::next(child);
@@ -77,7 +80,7 @@ Task<> TaskScope::close() {
         child = next;
     }
     if (!children_.empty()) {
-        co_await drained_->async_wait(as_result);
+        co_await shield(wait_for(drained_.get()));
     }
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/backoff.h"
 #include "base/logging.h"
+#include "base/shield.h"
 
 namespace scout::kube {
 namespace {
@@ -83,13 +84,12 @@ Task<LeaderElector::Stored> LeaderElector::write(LeaseElection::Request request,
 }
 
 Task<> LeaderElector::release(std::chrono::milliseconds limit) {
-    co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
     auto request = election_.release(clock_.wall());
     tell();
     if (!request) {
         co_return;
     }
-    const auto freed = co_await write(std::move(*request), limit);
+    const auto freed = co_await shield(write(std::move(*request), limit));
     if (!freed) {
         spdlog::warn("lease could not be given back, others wait for its end error={}",
                      log_value(freed.error().message));
