@@ -2,6 +2,8 @@
 #include "aggregator/agents_port.h"
 
 #include <chrono>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include <boost/asio/cancellation_type.hpp>
@@ -11,6 +13,7 @@
 #include "aggregator/fleet.h"
 #include "aggregator/grpc_server.h"
 #include "aggregator/reports_service.h"
+#include "base/files.h"
 #include "base/logging.h"
 
 namespace scout::aggregator {
@@ -21,6 +24,15 @@ using namespace std::chrono_literals;
 constexpr std::chrono::milliseconds try_again = 10s;
 /// Of the 5 s that a stop may take.
 constexpr std::chrono::milliseconds shutdown_limit = 1s;
+constexpr std::chrono::milliseconds write_limit = 10s;
+
+/// The key first: a certificate without its key would be of no use. Blocking.
+Status write_files(const wire::TlsFiles& files, const CertifiedKey& pair) {
+    std::error_code ignored;
+    std::filesystem::create_directories(files.key.parent_path(), ignored);
+    auto written = write_file_atomically(files.key, pair.key);
+    return written ? write_file_atomically(files.certificate, pair.chain) : written;
+}
 
 }  // namespace
 
@@ -35,15 +47,24 @@ AgentsPort::AgentsPort(const asio::any_io_executor& loop, BlockingPool& pool, Fl
 
 AgentsPort::~AgentsPort() = default;
 
+void AgentsPort::use(const CertifiedKey& certificate) {
+    fresh_ = certificate;
+    alarm_.ring();
+}
+
 void AgentsPort::should_be_open(bool open) {
     if (std::exchange(wanted_, open) != open) {
+        trouble_.clear();
         alarm_.ring();
     }
 }
 
 Task<> AgentsPort::run() {
     for (;;) {
-        if (wanted_ && server_ == nullptr) {
+        if (fresh_) {
+            co_await take_certificate();
+        }
+        if (wanted_ && certified_ && server_ == nullptr) {
             open();
         } else if (!wanted_ && server_ != nullptr) {
             co_await close();
@@ -59,14 +80,27 @@ Task<> AgentsPort::run() {
     }
 }
 
+/// gRPC takes certificates from files, and looks at them by itself.
+Task<> AgentsPort::take_certificate() {
+    auto pair = *std::exchange(fresh_, std::nullopt);
+    if (settings_.writes_certificate) {
+        auto write = [files = *settings_.security.tls, pair] { return write_files(files, pair); };
+        const auto written = co_await offload(pool_, write_limit, std::move(write));
+        if (!written) {
+            say(written.error());
+            // Unless another one came meanwhile.
+            fresh_ = fresh_ ? std::move(fresh_) : std::move(pair);
+            co_return;
+        }
+    }
+    certified_ = true;
+}
+
 void AgentsPort::open() {
     auto reports = std::make_shared<ReportsService>(loop_, fleet_, Proof::token, &owners_);
     auto server = GrpcServer::start(loop_, settings_.endpoint, settings_.security, {reports.get()});
     if (!server) {
-        if (trouble_ != server.error().message) {
-            trouble_ = std::move(server.error().message);
-            spdlog::error("agents cannot report, tried again reason={}", log_value(trouble_));
-        }
+        say(server.error());
         return;
     }
     trouble_.clear();
@@ -75,18 +109,19 @@ void AgentsPort::open() {
     spdlog::info("open to agents grpc={}", server_->endpoint().target());
 }
 
+void AgentsPort::say(const Error& trouble) {
+    if (trouble_ != trouble.message) {
+        trouble_ = trouble.message;
+        spdlog::error("agents cannot report, tried again reason={}", log_value(trouble_));
+    }
+}
+
 Task<> AgentsPort::close() {
-    co_await server_->stop_accepting();
-    past_ += reports_->sessions().counters();
     co_await reports_->stop();
-    auto shut = [server = server_]() -> Status {
-        GrpcServer::shut_down({server}, shutdown_limit);
-        return {};
-    };
-    // The calls that it waits for end on this loop.
-    const auto done = co_await offload(pool_, shutdown_limit + 500ms, std::move(shut));
-    if (!done) {
-        spdlog::warn("gRPC did not stop in time reason={}", log_value(done.error().message));
+    std::vector<std::shared_ptr<GrpcServer>> servers{server_};
+    const bool ended = co_await GrpcServer::end(std::move(servers), &pool_, shutdown_limit);
+    past_ += reports_->sessions().counters();
+    if (!ended) {
         retired_.push_back(std::move(reports_));
     }
     server_.reset();

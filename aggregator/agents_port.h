@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 
 #include "aggregator/agent_streams.h"
 #include "base/alarm.h"
+#include "base/certificates.h"
 #include "base/offload.h"
 #include "base/task.h"
 #include "wire/endpoint.h"
@@ -31,6 +33,9 @@ public:
     struct Settings {
         wire::Endpoint endpoint;
         wire::Security security;  ///< whose files need not be there yet
+        /// What use() is given is written into these files, where gRPC looks at it; else it came
+        /// from them.
+        bool writes_certificate = false;
     };
 
     AgentsPort(const asio::any_io_executor& loop, BlockingPool& pool, Fleet& fleet,
@@ -41,6 +46,8 @@ public:
     AgentsPort(AgentsPort&&) = delete;
     AgentsPort& operator=(AgentsPort&&) = delete;
 
+    /// The certificate from now on; it opens with none before the first one.
+    void use(const CertifiedKey& certificate);
     /// Whether it should be open; run() sees to it.
     void should_be_open(bool open);
 
@@ -57,8 +64,10 @@ public:
     [[nodiscard]] ReportCounters counters() const;
 
 private:
+    [[nodiscard]] Task<> take_certificate();
     void open();
     [[nodiscard]] Task<> close();
+    void say(const Error& trouble);
 
     asio::any_io_executor loop_;
     BlockingPool& pool_;
@@ -66,6 +75,8 @@ private:
     TokenOwners& owners_;
     Settings settings_;
     Alarm alarm_;
+    std::optional<CertifiedKey> fresh_;  ///< was not written yet
+    bool certified_ = false;
     bool wanted_ = false;
     std::string trouble_;
     std::shared_ptr<ReportsService> reports_;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "aggregator/aggregator.h"
 
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include <boost/asio/steady_timer.hpp>
@@ -16,7 +14,6 @@
 #include "aggregator/grpc_server.h"
 #include "aggregator/reports_service.h"
 #include "aggregator/snapshot_keeper.h"
-#include "base/files.h"
 #include "base/logging.h"
 #include "daemon/process_metrics.h"
 #include "documents/cpu_map_files.h"
@@ -183,34 +180,15 @@ Task<Status> Aggregator::join_cluster() {
     co_return started;
 }
 
-/// Agents are served from the first certificate on.
 void Aggregator::await_agents() {
-    cluster_->on_certificate([this](const auto& pair) { take_certificate(pair); });
     // Its text was checked with the rest of the configuration.
     agents_ = std::make_unique<AgentsPort>(
         loop_.get_executor(), pool_, *fleet_, cluster_->token_owners(),
         AgentsPort::Settings{.endpoint = wire::parse_endpoint(config_.listen_grpc).value(),
-                             .security = config_.security()});
+                             .security = config_.security(),
+                             .writes_certificate = config_.tls_cert.empty()});
+    cluster_->on_certificate([this](const auto& pair) { agents_->use(pair); });
     scope_.spawn("agents", [this] { return agents_->run(); });
-}
-
-/// gRPC takes certificates from files, and looks at them by itself.
-void Aggregator::take_certificate(const CertifiedKey& pair) {
-    if (!config_.tls_cert.empty()) {
-        has_certificate_ = true;  // it came from files
-        return;
-    }
-    const auto security = config_.security();
-    std::error_code ignored;
-    std::filesystem::create_directories(config_.serving_folder(), ignored);
-    auto written = write_file_atomically(security.tls->key, pair.key);
-    if (written) {
-        written = write_file_atomically(security.tls->certificate, pair.chain);
-    }
-    if (!written) {
-        spdlog::error("agents cannot be served reason={}", log_value(written.error().message));
-    }
-    has_certificate_ = has_certificate_ || written;
 }
 
 /// A cluster that is away does not make the answers unready once it has been seen.
@@ -222,7 +200,7 @@ void Aggregator::tell_cluster_health() {
     health_.set("leadership", facts.leaderless);
     health_.set("certificate", facts.serving.missing);
     if (agents_ != nullptr) {
-        agents_->should_be_open(facts.leads && has_certificate_);
+        agents_->should_be_open(facts.leads);
         health_.set("agents", agents_->trouble());
     }
 }
@@ -317,18 +295,7 @@ Task<> Aggregator::stop() {
     if (questions_ != nullptr) {
         questions_->stop();
     }
-    for (const auto& server : servers_) {
-        co_await server->stop_accepting();
-    }
-    auto shut = [servers = servers_]() -> Status {
-        GrpcServer::shut_down(servers, shutdown_limit);
-        return {};
-    };
-    // The calls that it waits for end on this loop. It cannot outlast its own limit by much.
-    const auto done = co_await offload(pool_, shutdown_limit + 500ms, std::move(shut));
-    if (!done) {
-        spdlog::warn("gRPC did not stop in time reason={}", log_value(done.error().message));
-    }
+    static_cast<void>(co_await GrpcServer::end(servers_, &pool_, shutdown_limit));
     co_await scope_.close();
     if (http_ != nullptr) {
         co_await http_->stop();

@@ -13,7 +13,6 @@
 #include "aggregator/config.h"
 #include "aggregator/fleet.h"
 #include "aggregator/metrics.h"
-#include "base/certificates.h"
 #include "base/clock.h"
 #include "base/offload.h"
 #include "base/task_scope.h"
@@ -55,7 +54,6 @@ private:
     [[nodiscard]] Task<> load_documents(std::string path, std::string source);
     [[nodiscard]] Task<Status> join_cluster();
     void await_agents();
-    void take_certificate(const CertifiedKey& pair);
     void tell_cluster_health();
     [[nodiscard]] Status serve_grpc();
     [[nodiscard]] Status serve_agents_and_questions();
@@ -78,7 +76,6 @@ private:
     std::unique_ptr<daemon::HttpServer> http_;
     std::unique_ptr<ClusterSide> cluster_;  ///< null without a cluster
     std::unique_ptr<AgentsPort> agents_;    ///< where they show tokens, else null
-    bool has_certificate_ = false;
 };
 
 }  // namespace scout::aggregator

@@ -14,6 +14,7 @@
 #include <spdlog/spdlog.h>
 
 #include "base/logging.h"
+#include "base/offload.h"
 #include "base/unique_fd.h"
 
 namespace scout::aggregator {
@@ -31,6 +32,8 @@ constexpr int least_ping_interval_ms = 10'000;
 constexpr int read_chunk_bytes = 2048;
 constexpr int tls_frame_bytes = 4096;
 constexpr mode_t socket_mode = 0660;
+/// For gRPC to end by force what did not end by itself.
+constexpr std::chrono::milliseconds let_go_limit{500};
 
 void tune(grpc::ServerBuilder& builder) {
     builder.SetMaxReceiveMessageSize(message_limit);
@@ -190,6 +193,23 @@ void GrpcServer::shut_down(const std::vector<std::shared_ptr<GrpcServer>>& serve
     for (const auto& server : servers) {
         server->server_->Shutdown(deadline);
     }
+}
+
+Task<bool> GrpcServer::end(std::vector<std::shared_ptr<GrpcServer>> servers, BlockingPool* pool,
+                           std::chrono::milliseconds limit) {
+    for (const auto& server : servers) {
+        co_await server->stop_accepting();
+    }
+    auto shut = [servers = std::move(servers), limit]() -> Status {
+        shut_down(servers, limit);
+        return {};
+    };
+    // The calls that it waits for end on this loop. It cannot outlast its own limit by much.
+    const auto done = co_await offload(*pool, limit + let_go_limit, std::move(shut));
+    if (!done) {
+        spdlog::warn("gRPC did not stop in time reason={}", log_value(done.error().message));
+    }
+    co_return done.has_value();
 }
 
 }  // namespace scout::aggregator

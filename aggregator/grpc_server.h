@@ -23,6 +23,10 @@ class ExternalConnectionAcceptor;
 }
 }  // namespace grpc
 
+namespace scout {
+class BlockingPool;
+}
+
 namespace scout::aggregator {
 
 /// One gRPC server on one endpoint, tuned for thousands of quiet connections. Services outlive it.
@@ -56,6 +60,10 @@ public:
     /// turn meanwhile: not from the loop thread. Owners, for who waits for it may give up.
     static void shut_down(const std::vector<std::shared_ptr<GrpcServer>>& servers,
                           std::chrono::milliseconds limit);
+    /// Both, of all of them, from the loop. False, with a warning in the log, if gRPC did not let
+    /// go soon after the limit: then calls may go on, and the services have to stay.
+    [[nodiscard]] static Task<bool> end(std::vector<std::shared_ptr<GrpcServer>> servers,
+                                        BlockingPool* pool, std::chrono::milliseconds limit);
 
 private:
     /// Where a server listens, before it accepts.
