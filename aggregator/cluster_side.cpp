@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "aggregator/cluster_token_owners.h"
-#include "aggregator/config_status.h"
 #include "aggregator/level_labels.h"
+#include "aggregator/live_settings.h"
 #include "base/logging.h"
 #include "daemon/http_server.h"
 #include "kube/client.h"
@@ -80,16 +80,15 @@ struct ClusterSide::Parts {
                   &kube::decode_scout_config, reflecting()),
           lease(client, {.space = settings.space, .name = lease_name}),
           elector(lease, clock, {.identity = settings.identity}, random_seed()),
-          status(loop, {.configs = configs, .kubevirts = kubevirts, .elector = elector}, client,
-                 clock, cluster::level_settings(settings.levels)),
+          live(loop, {.configs = configs, .kubevirts = kubevirts, .elector = elector}, client,
+               clock, cluster::level_settings(settings.levels)),
           labels(loop,
-                 {.nodes = nodes, .kubevirts = kubevirts, .configs = configs, .elector = elector},
+                 {.nodes = nodes, .kubevirts = kubevirts, .settings = live, .elector = elector},
                  client, clock,
                  {.levels = std::move(settings.levels), .plan = {}, .seed = random_seed()}),
           event_port(client, {.instance = settings.identity}),
           events(loop, event_port, clock, random_seed()),
-          placement(
-              {.levels = labels, .kubevirts = kubevirts, .configs = configs, .events = events}),
+          placement({.levels = labels, .settings = live, .events = events}),
           certificates(
               loop, client, [this] { return elector.may_write_until(); },
               {.space = settings.space,
@@ -114,7 +113,7 @@ struct ClusterSide::Parts {
     kube::Informer<kube::ScoutConfig> configs;
     kube::ClientLease lease;
     kube::LeaderElector elector;
-    ConfigStatus status;
+    LiveSettings live;
     LevelLabels labels;
     kube::ClientEvents event_port;
     kube::EventRecorder events;
@@ -149,7 +148,7 @@ Status ClusterSide::start() {
     scope_.spawn("kubevirts", [this] { return parts_->kubevirts.run(); });
     scope_.spawn("scoutconfigs", [this] { return parts_->configs.run(); });
     scope_.spawn("leadership", [this] { return parts_->elector.run(); });
-    scope_.spawn("scoutconfig status", [this] { return parts_->status.run(); });
+    scope_.spawn("settings", [this] { return parts_->live.run(); });
     scope_.spawn("level labels", [this] { return parts_->labels.run(); });
     scope_.spawn("events", [this] { return parts_->events.run(); });
     if (parts_->needs_certificate()) {

@@ -8,7 +8,6 @@
 #include <boost/asio/this_coro.hpp>
 #include <spdlog/spdlog.h>
 
-#include "aggregator/config_status.h"
 #include "aggregator/kubevirts.h"
 #include "aggregator/leader_call.h"
 #include "base/logging.h"
@@ -54,14 +53,12 @@ LevelLabels::LevelLabels(const asio::any_io_executor& loop, Sources sources, kub
             judge_anew();
         }
     });
-    sources_.kubevirts.on_synced([this] { alarm_.ring(); });
-    sources_.configs.on_change([this](const auto& /*change*/) { take_settings(); });
-    sources_.configs.on_synced([this] { alarm_.ring(); });
+    sources_.settings.on_change([this] { take_settings(); });
     sources_.elector.on_change([this](bool leads) { take_leadership(leads); });
 }
 
 bool LevelLabels::synced() const noexcept {
-    return sources_.nodes.synced() && sources_.kubevirts.synced() && sources_.configs.synced();
+    return sources_.nodes.synced() && sources_.settings.synced();
 }
 
 Task<> LevelLabels::run() {
@@ -95,13 +92,12 @@ void LevelLabels::take_node(const kube::Informer<kube::Node>::Change& change) {
 }
 
 void LevelLabels::take_settings() {
-    const auto config = config_in_force(sources_.configs);
-    auto now =
-        cluster::settings_in_force(cluster::level_settings(config_.levels), config.get(), nullptr);
-    if (settings_ != now.levels) {
-        settings_ = std::move(now.levels);
+    const auto& now = sources_.settings.current().levels;
+    if (settings_ != now) {
+        settings_ = now;
         judge_anew();
     }
+    alarm_.ring();
 }
 
 void LevelLabels::judge_anew() {

@@ -10,6 +10,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 
+#include "aggregator/live_settings.h"
 #include "base/alarm.h"
 #include "base/clock.h"
 #include "base/task.h"
@@ -22,12 +23,11 @@
 #include "kube/leader_elector.h"
 #include "kube/objects/kubevirt.h"
 #include "kube/objects/node.h"
-#include "kube/objects/scout_config.h"
 
 namespace scout::aggregator {
 
 struct LevelLabelsConfig {
-    cluster::LevelOptions levels;  ///< where the ScoutConfig says nothing
+    cluster::LevelOptions levels;  ///< with the settings that are in force
     cluster::LabelPlanRules plan;
     std::uint64_t seed = 0;  ///< of the jitter; one that differs in each process
 };
@@ -38,17 +38,17 @@ struct LevelLabelsCounters {
 };
 
 /// Keeps the level label of every node of a cluster as it should be: follows the nodes, the
-/// KubeVirt object and the ScoutConfig and, while it leads, writes what differs. A standby follows
+/// KubeVirt object and the settings and, while it leads, writes what differs. A standby follows
 /// as well, so that it can lead at once.
 ///
 /// Loop thread. Everything that the constructor takes by reference must outlive it; it sets the
-/// handlers of the informers and of the elector, which run elsewhere.
+/// handlers of informers, settings and elector, which run elsewhere.
 class LevelLabels {
 public:
     struct Sources {
         kube::Informer<kube::Node>& nodes;
         kube::Informer<kube::KubeVirt>& kubevirts;
-        kube::Informer<kube::ScoutConfig>& configs;
+        LiveSettings& settings;
         kube::LeaderElector& elector;
     };
 
@@ -58,7 +58,7 @@ public:
     /// Goes on until it is cancelled; writes that are under way then are cancelled too.
     [[nodiscard]] Task<> run();
 
-    /// Nodes, KubeVirt objects and ScoutConfigs have been listed once.
+    /// Nodes and what the settings are of have been listed once.
     [[nodiscard]] bool synced() const noexcept;
     [[nodiscard]] const LevelLabelsCounters& counters() const noexcept { return counters_; }
     /// Means something once synced().

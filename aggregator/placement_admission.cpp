@@ -3,13 +3,8 @@
 
 #include <utility>
 
-#include <spdlog/spdlog.h>
-
-#include "aggregator/config_status.h"
-#include "aggregator/kubevirts.h"
 #include "base/logging.h"
 #include "cluster/level_keeper.h"
-#include "cluster/objects.h"
 
 namespace scout::aggregator {
 namespace {
@@ -85,8 +80,7 @@ void PlacementAdmission::place(const kube::AdmissionRequest& request, const kube
             "read yet");
         return;
     }
-    const auto in_force = rules();
-    say_faults(in_force.faults);
+    const auto& in_force = rules();
     const auto standing = sources_.levels.keeper().standing(pod.arch, most_names);
     auto placement = cluster::first_placement(pod, in_force, standing);
     if (!placement) {
@@ -137,24 +131,6 @@ void PlacementAdmission::tell_vmi(const std::string& space, const kube::NewPod& 
                             .reason = "NoNodeWithMigratabilityLevel",
                             .action = "RequireMigratabilityLevel",
                             .note = std::move(note)});
-}
-
-cluster::PlacementRules PlacementAdmission::rules() const {
-    const auto kubevirts = kubevirts_of(sources_.kubevirts);
-    const auto* kubevirt = cluster::kubevirt_in_force(kubevirts);
-    const auto config = config_in_force(sources_.configs);
-    return cluster::placement_rules(kubevirt == nullptr ? nullptr : &kubevirt->levels,
-                                    config ? &config->placement : nullptr);
-}
-
-void PlacementAdmission::say_faults(const std::vector<std::string>& faults) {
-    if (faults == said_) {
-        return;
-    }
-    said_ = faults;
-    for (const auto& fault : faults) {
-        spdlog::error("a demand on levels is at fault fault={}", log_value(fault));
-    }
 }
 
 }  // namespace scout::aggregator

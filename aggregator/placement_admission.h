@@ -3,19 +3,16 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "aggregator/level_labels.h"
+#include "aggregator/live_settings.h"
 #include "base/task.h"
 #include "cluster/first_placement.h"
 #include "cluster/placement_rules.h"
 #include "daemon/http_server.h"
 #include "kube/admission_review.h"
 #include "kube/event_recorder.h"
-#include "kube/informer.h"
-#include "kube/objects/kubevirt.h"
 #include "kube/objects/new_pod.h"
-#include "kube/objects/scout_config.h"
 
 namespace scout::aggregator {
 
@@ -36,8 +33,7 @@ class PlacementAdmission {
 public:
     struct Sources {
         const LevelLabels& levels;
-        const kube::Informer<kube::KubeVirt>& kubevirts;
-        const kube::Informer<kube::ScoutConfig>& configs;
+        const LiveSettings& settings;
         kube::EventRecorder& events;
     };
 
@@ -47,7 +43,9 @@ public:
     [[nodiscard]] Task<daemon::HttpAnswer> serve(daemon::HttpRequest request);
 
     /// What is in force, and what is wrong with what was demanded.
-    [[nodiscard]] cluster::PlacementRules rules() const;
+    [[nodiscard]] const cluster::PlacementRules& rules() const noexcept {
+        return sources_.settings.current().placement;
+    }
     [[nodiscard]] const PlacementCounters& counters() const noexcept { return counters_; }
 
 private:
@@ -59,11 +57,9 @@ private:
                                              const cluster::LevelStanding& standing,
                                              const std::string& arch) const;
     void tell_vmi(const std::string& space, const kube::NewPod& pod, std::string note);
-    void say_faults(const std::vector<std::string>& faults);
 
     Sources sources_;
     PlacementCounters counters_;
-    std::vector<std::string> said_;  ///< faults, so that each is logged once
 };
 
 }  // namespace scout::aggregator

@@ -50,13 +50,14 @@ struct Scout {
                   &kube::decode_scout_config),
           lease(client, {.space = space, .name = "scout"}),
           elector(lease, clock, {.identity = "scout"}, 1),
+          settings(loop, {.configs = configs, .kubevirts = kubevirts, .elector = elector}, client,
+                   clock, cluster::level_settings({})),
           labels(loop,
-                 {.nodes = nodes, .kubevirts = kubevirts, .configs = configs, .elector = elector},
+                 {.nodes = nodes, .kubevirts = kubevirts, .settings = settings, .elector = elector},
                  client, clock, {}),
           port(client, {.instance = "scout"}),
           events(loop, port, clock, 1),
-          admission(
-              {.levels = labels, .kubevirts = kubevirts, .configs = configs, .events = events}) {}
+          admission({.levels = labels, .settings = settings, .events = events}) {}
 
     kube::HttpTransport transport;
     kube::Client client;
@@ -65,6 +66,7 @@ struct Scout {
     kube::Informer<kube::ScoutConfig> configs;
     kube::ClientLease lease;
     kube::LeaderElector elector;
+    LiveSettings settings;
     LevelLabels labels;
     kube::ClientEvents port;
     kube::EventRecorder events;

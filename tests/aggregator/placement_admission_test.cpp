@@ -175,16 +175,20 @@ protected:
         &kube::decode_scout_config};
     kube::ClientLease lease{client, {.space = "scout", .name = "lease"}};
     kube::LeaderElector elector{lease, clock, {.identity = "me"}, 1};
+    LiveSettings settings{loop.get_executor(),
+                          {.configs = configs, .kubevirts = kubevirts, .elector = elector},
+                          client,
+                          clock,
+                          cluster::level_settings({})};
     LevelLabels levels{
         loop.get_executor(),
-        {.nodes = nodes, .kubevirts = kubevirts, .configs = configs, .elector = elector},
+        {.nodes = nodes, .kubevirts = kubevirts, .settings = settings, .elector = elector},
         client,
         clock,
         {}};
     KeptEvents port;
     kube::EventRecorder events{loop.get_executor(), port, clock, 1};
-    PlacementAdmission admission{
-        {.levels = levels, .kubevirts = kubevirts, .configs = configs, .events = events}};
+    PlacementAdmission admission{{.levels = levels, .settings = settings, .events = events}};
 };
 
 TEST_F(PlacementAdmissionTest, AFirstPodIsSentWhereTheLevelIs) {

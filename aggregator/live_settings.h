@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include <boost/asio/any_io_executor.hpp>
 
@@ -19,15 +22,12 @@
 
 namespace scout::aggregator {
 
-/// The ScoutConfig that is in force, or null.
-[[nodiscard]] std::shared_ptr<const kube::ScoutConfig> config_in_force(
-    const kube::Informer<kube::ScoutConfig>& configs);
-
-/// Tells in the status of the ScoutConfig what is in force, while this process leads.
+/// What a cluster's objects say that this process works by, kept current; while it leads, it tells
+/// so in the status of the ScoutConfig.
 ///
 /// Loop thread. Everything that the constructor takes by reference must outlive it; it adds
-/// handlers to the informer and the elector, which run elsewhere.
-class ConfigStatus {
+/// handlers to the informers and the elector, which run elsewhere.
+class LiveSettings {
 public:
     struct Sources {
         kube::Informer<kube::ScoutConfig>& configs;
@@ -36,16 +36,24 @@ public:
     };
 
     /// `given`: what the process was started with.
-    ConfigStatus(const asio::any_io_executor& loop, Sources sources, kube::Client& client,
+    LiveSettings(const asio::any_io_executor& loop, Sources sources, kube::Client& client,
                  const Clock& clock, cluster::LevelSettings given);
 
-    /// Goes on until it is cancelled; a write that failed is made again after a while.
+    /// Called when others are in force, and once both kinds have been listed. Before run().
+    void on_change(std::function<void()> handler) { handlers_.push_back(std::move(handler)); }
+
+    /// Writes the status until it is cancelled; a write that failed is made again after a while.
     [[nodiscard]] Task<> run();
 
-    /// What is in force now.
-    [[nodiscard]] cluster::SettingsInForce settings() const;
+    /// Both kinds have been listed once.
+    [[nodiscard]] bool synced() const noexcept;
+    [[nodiscard]] const cluster::SettingsInForce& current() const noexcept { return current_; }
 
 private:
+    [[nodiscard]] std::shared_ptr<const kube::ScoutConfig> config() const;
+    void take_change();
+    void take_list();
+    void tell();
     void say();
     [[nodiscard]] Task<Status> write();
 
@@ -53,7 +61,9 @@ private:
     kube::Client& client_;
     const Clock& clock_;
     cluster::LevelSettings given_;
+    cluster::SettingsInForce current_;
     std::optional<cluster::SettingsInForce> said_;  ///< in the log
+    std::vector<std::function<void()>> handlers_;
     Alarm alarm_;
 };
 

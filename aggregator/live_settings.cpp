@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "aggregator/config_status.h"
+#include "aggregator/live_settings.h"
 
 #include <chrono>
 #include <utility>
@@ -23,30 +23,57 @@ constexpr auto look_again = 60s;
 
 }  // namespace
 
-std::shared_ptr<const kube::ScoutConfig> config_in_force(
-    const kube::Informer<kube::ScoutConfig>& configs) {
-    return configs.find({}, kube::ScoutConfig::name_in_force);
-}
-
-ConfigStatus::ConfigStatus(const asio::any_io_executor& loop, Sources sources, kube::Client& client,
+LiveSettings::LiveSettings(const asio::any_io_executor& loop, Sources sources, kube::Client& client,
                            const Clock& clock, cluster::LevelSettings given)
-    : sources_(sources), client_(client), clock_(clock), given_(std::move(given)), alarm_(loop) {
-    sources_.configs.on_change([this](const auto& /*change*/) { alarm_.ring(); });
-    sources_.configs.on_synced([this] { alarm_.ring(); });
-    sources_.kubevirts.on_change([this](const auto& /*change*/) { alarm_.ring(); });
-    sources_.kubevirts.on_synced([this] { alarm_.ring(); });
+    : sources_(sources),
+      client_(client),
+      clock_(clock),
+      given_(std::move(given)),
+      current_(cluster::settings_in_force(given_, nullptr, nullptr)),
+      alarm_(loop) {
+    sources_.configs.on_change([this](const auto& /*change*/) { take_change(); });
+    sources_.configs.on_synced([this] { take_list(); });
+    sources_.kubevirts.on_change([this](const auto& /*change*/) { take_change(); });
+    sources_.kubevirts.on_synced([this] { take_list(); });
     sources_.elector.on_change([this](bool /*leads*/) { alarm_.ring(); });
 }
 
-cluster::SettingsInForce ConfigStatus::settings() const {
-    const auto kubevirts = kubevirts_of(sources_.kubevirts);
-    return cluster::settings_in_force(given_, config_in_force(sources_.configs).get(),
-                                      cluster::kubevirt_in_force(kubevirts));
+bool LiveSettings::synced() const noexcept {
+    return sources_.configs.synced() && sources_.kubevirts.synced();
 }
 
-Task<> ConfigStatus::run() {
+std::shared_ptr<const kube::ScoutConfig> LiveSettings::config() const {
+    return sources_.configs.find({}, kube::ScoutConfig::name_in_force);
+}
+
+void LiveSettings::take_change() {
+    const auto kubevirts = kubevirts_of(sources_.kubevirts);
+    auto now =
+        cluster::settings_in_force(given_, config().get(), cluster::kubevirt_in_force(kubevirts));
+    if (current_ != now) {
+        current_ = std::move(now);
+        tell();
+    }
+    // The status may have to be written all the same: it is of another generation.
+    alarm_.ring();
+}
+
+void LiveSettings::take_list() {
+    if (synced()) {
+        tell();
+        alarm_.ring();
+    }
+}
+
+void LiveSettings::tell() {
+    for (const auto& handler : handlers_) {
+        handler();
+    }
+}
+
+Task<> LiveSettings::run() {
     for (;;) {
-        if (sources_.configs.synced() && sources_.kubevirts.synced()) {
+        if (synced()) {
             say();
             const auto written = co_await write();
             if (!written && written.error().code != Errc::cancelled) {
@@ -61,33 +88,31 @@ Task<> ConfigStatus::run() {
     }
 }
 
-void ConfigStatus::say() {
-    auto now = settings();
-    if (said_ && *said_ == now) {
+void LiveSettings::say() {
+    if (said_ == current_) {
         return;
     }
-    spdlog::info("settings in force scout_config={} settings={}",
-                 config_in_force(sources_.configs) ? "default" : "none",
-                 log_value(cluster::summary(now)));
-    for (const auto& fault : now.faults) {
+    said_ = current_;
+    spdlog::info("settings in force scout_config={} settings={}", config() ? "default" : "none",
+                 log_value(cluster::summary(current_)));
+    for (const auto& fault : current_.faults) {
         spdlog::warn("the ScoutConfig is not obeyed as a whole fault={}", log_value(fault));
     }
-    said_ = std::move(now);
 }
 
 /// Nothing is written without leadership, nor where the status tells what is in force already.
-Task<Status> ConfigStatus::write() {
+Task<Status> LiveSettings::write() {
     const auto options = leader_call(sources_.elector.may_write_for(), write_limit);
-    const auto config = config_in_force(sources_.configs);
-    if (!options || !config) {
+    const auto told = config();
+    if (!options || !told) {
         co_return Status{};
     }
-    auto body = cluster::status_body(*config, settings(), clock_.wall());
+    auto body = cluster::status_body(*told, current_, clock_.wall());
     if (body.empty()) {
         co_return Status{};
     }
     kube::Target target{.resource = kube::resources::scout_configs(),
-                        .object = {.space = {}, .name = config->meta.name},
+                        .object = {.space = {}, .name = told->meta.name},
                         .subresource = "status"};
     kube::ApplyOptions apply;
     apply.force = true;
