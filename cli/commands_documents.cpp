@@ -5,12 +5,12 @@
 #include <system_error>
 #include <utility>
 
-#include "cli/dump_fleet.h"
 #include "cli/offline.h"
 #include "cli/pair_stream.h"
 #include "cli/progress.h"
 #include "cli/request.h"
 #include "cli/session.h"
+#include "fleet/dump_fleet.h"
 #include "migration/cpu_truth.h"
 #include "migration/labels.h"
 

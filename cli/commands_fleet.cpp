@@ -8,6 +8,7 @@
 #include "cli/progress.h"
 #include "cli/request.h"
 #include "cli/session.h"
+#include "cli/subject.h"
 #include "migration/upgrade_impact.h"
 
 /// Commands that ask the aggregator, or the same question of documents.

@@ -8,11 +8,11 @@
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
 
-#include "cli/fleet.h"
-#include "cli/fleet_messages.h"
+#include "cli/open_fleet.h"
 #include "virt_scout/v1/fleet.grpc.pb.h"
 #include "wire/convert.h"
 #include "wire/endpoint.h"
+#include "wire/fleet_messages.h"
 #include "wire/status.h"
 
 namespace scout::cli {
@@ -64,34 +64,34 @@ public:
 
     Result<NodesAnswer> nodes() override {
         const auto response = call<v1::NodesResponse>(&v1::Fleet::Stub::Nodes, v1::NodesRequest{});
-        return response ? from_response(*response) : fail(response.error());
+        return response ? wire::from_wire(*response) : fail(response.error());
     }
 
     Result<NodeDetail> node(const std::string& name) override {
         v1::NodeRequest request;
         request.set_name(name);
         const auto response = call<v1::NodeResponse>(&v1::Fleet::Stub::Node, request);
-        return response ? from_response(*response) : fail(response.error());
+        return response ? wire::from_wire(*response) : fail(response.error());
     }
 
     Result<GuestsAnswer> guests(const std::string& node) override {
         v1::GuestsRequest request;
         request.set_node(node);
         const auto response = call<v1::GuestsResponse>(&v1::Fleet::Stub::Guests, request);
-        return response ? from_response(*response) : fail(response.error());
+        return response ? wire::from_wire(*response) : fail(response.error());
     }
 
     Result<migration::Placement> where(const FleetSubject& subject,
                                        const std::string& target) override {
         const auto response =
-            call<v1::WhereResponse>(&v1::Fleet::Stub::Where, to_request(subject, target));
+            call<v1::WhereResponse>(&v1::Fleet::Stub::Where, wire::to_request(subject, target));
         return response ? wire::from_wire(*response) : fail(response.error());
     }
 
     Result<AnyMatrix> matrix() override {
         const auto response =
             call<v1::MatrixResponse>(&v1::Fleet::Stub::Matrix, v1::MatrixRequest{});
-        return response ? from_response(*response) : fail(response.error());
+        return response ? wire::from_wire(*response) : fail(response.error());
     }
 
     Result<migration::Baseline> baseline(const std::vector<std::string>& nodes) override {
@@ -187,7 +187,7 @@ Status FleetClient::watch_guests(const std::string& node, const GuestSink& sink)
         if (event.empty()) {
             continue;
         }
-        auto guest = from_message(message.node(), message.guest());
+        auto guest = wire::guest_from_wire(message.node(), message.guest());
         if (!guest) {
             return fail(std::move(guest.error()));
         }

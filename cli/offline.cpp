@@ -261,21 +261,4 @@ Result<migration::Baseline> make_baseline(const Hosts& hosts, const migration::C
     return migration::find_baseline(profiles, map);
 }
 
-ProfileAnswer make_profile(migration::Profile profile, const migration::CpuMap* map) {
-    ProfileAnswer answer{.profile = std::move(profile), .supported = {}, .not_comparable = {}};
-    answer.supported = migration::supported_features(answer.profile, map);
-    if (const auto reason = migration::not_comparable(answer.profile)) {
-        answer.not_comparable = reason->text;
-    } else if (!answer.supported.known()) {
-        answer.not_comparable = answer.supported.why;
-    } else if (const auto own =
-                   migration::effective_features(migration::host_model_guest(answer.profile), map);
-               !own.known()) {
-        answer.not_comparable =
-            "guests of others can be compared with this host, its own host-model guests cannot: " +
-            own.why;
-    }
-    return answer;
-}
-
 }  // namespace scout::cli

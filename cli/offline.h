@@ -106,6 +106,6 @@ ReadySide make_ready(const AnySide&& any, const migration::CpuMap* map) = delete
 [[nodiscard]] Result<migration::Baseline> make_baseline(const Hosts& hosts,
                                                         const migration::CpuMap* map);
 
-[[nodiscard]] ProfileAnswer make_profile(migration::Profile profile, const migration::CpuMap* map);
+using fleet::make_profile;
 
 }  // namespace scout::cli

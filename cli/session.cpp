@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "base/logging.h"
-#include "cli/dump_fleet.h"
 #include "cli/progress.h"
 #include "cli/text.h"
 #include "cluster/live.h"
 #include "documents/cpu_map_files.h"
+#include "fleet/dump_fleet.h"
 
 namespace scout::cli {
 namespace {
@@ -44,7 +44,7 @@ Result<std::unique_ptr<Fleet>> Session::fleet() {
     return surroundings_.open_fleet(settings_);
 }
 
-Result<std::unique_ptr<DumpFleet>> Session::dump() {
+Result<std::unique_ptr<fleet::DumpFleet>> Session::dump() {
     const auto judged = map();
     if (!judged) {
         return fail(judged.error());
@@ -54,12 +54,12 @@ Result<std::unique_ptr<DumpFleet>> Session::dump() {
         return fail(Errc::invalid,
                     "--layer: expected stock or truth, found '" + shown(dump_.layer) + "'");
     }
-    DumpOptions options{.machine_type = dump_.machine_type, .map = *judged, .layer = *layer};
+    fleet::DumpOptions options{.machine_type = dump_.machine_type, .map = *judged, .layer = *layer};
     auto objects = read_objects();
     if (!objects) {
         return fail(std::move(objects.error()));
     }
-    return open_dump(std::move(*objects), std::move(options), [this](std::string_view line) {
+    return fleet::open_dump(std::move(*objects), std::move(options), [this](std::string_view line) {
         surroundings_.tell("scoutctl: " + shown(line));
     });
 }

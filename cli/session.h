@@ -14,17 +14,19 @@
 #include "base/result.h"
 #include "cli/answers.h"
 #include "cli/cluster_access.h"
-#include "cli/fleet.h"
 #include "cli/json_text.h"
+#include "cli/open_fleet.h"
 #include "cli/render_json.h"
 #include "cli/render_table.h"
 #include "cli/settings.h"
 #include "cluster/dump.h"
 #include "migration/cpu_map.h"
 
-namespace scout::cli {
-
+namespace scout::fleet {
 class DumpFleet;
+}  // namespace scout::fleet
+
+namespace scout::cli {
 
 /// What is told where stdout takes no more.
 inline constexpr std::string_view cannot_write =
@@ -72,7 +74,7 @@ public:
     /// Who answers about a fleet: the cluster's objects, if they are asked, else the aggregator.
     [[nodiscard]] Result<std::unique_ptr<Fleet>> fleet();
     /// Reads the dump that is given, or what the API server has.
-    [[nodiscard]] Result<std::unique_ptr<DumpFleet>> dump();
+    [[nodiscard]] Result<std::unique_ptr<fleet::DumpFleet>> dump();
     [[nodiscard]] const Clock& clock() const noexcept { return *surroundings_.clock; }
     [[nodiscard]] bool asks_dump() const noexcept { return dump_.live || !dump_.paths.empty(); }
     /// What takes the time of an answer.

@@ -2,31 +2,18 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <string>
 #include <string_view>
 
 #include "base/result.h"
+#include "fleet/fleet.h"
 
 namespace scout::cli {
 
 /// Longest subject that is read at all: a path of PATH_MAX and its prefix.
 inline constexpr std::size_t subject_limit = 4096 + 5;
 
-enum class SubjectKind : std::uint8_t {
-    guest,       ///< `NAME`, a UUID, `guest/NAME` or `guest/NAME@NODE`
-    host_model,  ///< `host-model@NODE`: the host-model guest that would start there now
-    file,        ///< `file:PATH`: a document of the caller
-};
-
-/// What `where` and `why-not` speak of.
-struct Subject {
-    SubjectKind kind = SubjectKind::guest;
-    std::string name;  ///< of the guest (or its UUID), or the path of the file
-    std::string node;  ///< of the host-model, or the only node on which the guest is looked for
-
-    friend bool operator==(const Subject&, const Subject&) = default;
-};
+using fleet::Subject;
+using fleet::SubjectKind;
 
 /// Reads a subject. Pure: looks at no file, so that a bare `NAME` is always a guest here; whether a
 /// file of that name exists is the caller's question. Names: 1–255 bytes of valid UTF-8 without

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "cli/fleet.h"
+#include "cli/open_fleet.h"
 
 namespace scout::cli {
 

@@ -14,7 +14,7 @@
 #include "agent/agent.h"
 #include "agent/report_stream.h"
 #include "aggregator/messages.h"
-#include "cli/fleet.h"
+#include "cli/open_fleet.h"
 #include "cli/render_json.h"
 #include "tests/aggregator/fleet_fixture.h"
 #include "tests/aggregator/running_aggregator.h"

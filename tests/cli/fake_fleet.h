@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/fleet.h"
+#include "cli/open_fleet.h"
 
 namespace scout::cli::test {
 

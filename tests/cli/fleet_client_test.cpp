@@ -15,7 +15,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "cli/fleet.h"
+#include "cli/open_fleet.h"
 #include "tests/support/temporary_folder.h"
 #include "virt_scout/v1/fleet.grpc.pb.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/fleet_messages.h"
+#include "wire/fleet_messages.h"
 
 #include <unordered_set>
 #include <utility>
@@ -7,10 +7,8 @@
 #include "wire/checks.h"
 #include "wire/convert.h"
 
-namespace scout::cli {
+namespace scout::wire {
 namespace {
-
-namespace v1 = virt_scout::v1;
 
 std::string freshness_text(v1::Freshness freshness) {
     switch (freshness) {
@@ -25,9 +23,9 @@ std::string freshness_text(v1::Freshness freshness) {
     }
 }
 
-Result<NodeLine> line_of(const v1::NodeSummary& summary) {
-    wire::Checks checks;
-    NodeLine line;
+Result<fleet::NodeLine> line_of(const v1::NodeSummary& summary) {
+    Checks checks;
+    fleet::NodeLine line;
     line.name = checks.name("node name", summary.name());
     line.freshness = freshness_text(summary.freshness());
     line.age_ms = summary.age_ms();
@@ -39,12 +37,12 @@ Result<NodeLine> line_of(const v1::NodeSummary& summary) {
     line.source = checks.name("source", summary.source());
     line.guests = summary.guests();
     line.comparable = summary.comparable();
-    line.reason = wire::cut(summary.reason(), wire::text_limit);
+    line.reason = cut(summary.reason(), text_limit);
     line.level = summary.level();
     line.destinations = summary.destinations();
     if (checks.count("notices", summary.notices_size())) {
         for (const auto& notice : summary.notices()) {
-            line.notices.push_back(wire::cut(notice, wire::text_limit));
+            line.notices.push_back(cut(notice, text_limit));
         }
     }
     if (auto status = checks.status(); !status) {
@@ -54,13 +52,14 @@ Result<NodeLine> line_of(const v1::NodeSummary& summary) {
 }
 
 /// The aggregator tells the effective set, not how it found it.
-Result<ProfileAnswer> profile_of(const v1::NodeResponse& response) {
-    auto profile = wire::from_wire(response.profile());
+Result<fleet::ProfileAnswer> profile_of(const v1::NodeResponse& response) {
+    auto profile = from_wire(response.profile());
     if (!profile) {
         return fail(std::move(profile.error()));
     }
-    wire::Checks checks;
-    ProfileAnswer answer{.profile = std::move(*profile), .supported = {}, .not_comparable = {}};
+    Checks checks;
+    fleet::ProfileAnswer answer{
+        .profile = std::move(*profile), .supported = {}, .not_comparable = {}};
     answer.supported.features = checks.set("supported", response.supported());
     if (answer.profile.supported_listed) {
         answer.supported.origin = migration::SetOrigin::listed;
@@ -70,7 +69,7 @@ Result<ProfileAnswer> profile_of(const v1::NodeResponse& response) {
                                       : migration::SetOrigin::by_map;
     }
     if (!response.summary().comparable()) {
-        answer.not_comparable = wire::cut(response.summary().reason(), wire::text_limit);
+        answer.not_comparable = cut(response.summary().reason(), text_limit);
     }
     if (auto status = checks.status(); !status) {
         return fail(std::move(status.error()));
@@ -82,7 +81,7 @@ Result<ProfileAnswer> profile_of(const v1::NodeResponse& response) {
 Result<std::vector<migration::GuestCpu>> cpus_of(const v1::GuestsResponse& response) {
     std::vector<migration::GuestCpu> cpus;
     for (const auto& message : response.cpus()) {
-        auto cpu = wire::from_wire(message);
+        auto cpu = from_wire(message);
         if (!cpu) {
             return fail(std::move(cpu.error()));
         }
@@ -93,9 +92,9 @@ Result<std::vector<migration::GuestCpu>> cpus_of(const v1::GuestsResponse& respo
 
 template <class Messages>
 Status add_guests(const std::string& node, const Messages& messages,
-                  std::vector<GuestLine>& guests) {
+                  std::vector<fleet::GuestLine>& guests) {
     for (const auto& message : messages) {
-        auto guest = from_message(node, message);
+        auto guest = guest_from_wire(node, message);
         if (!guest) {
             return fail(std::move(guest.error()));
         }
@@ -119,25 +118,25 @@ Status check_cells(const v1::MatrixResponse::ClassRow& row, std::size_t classes)
 
 }  // namespace
 
-v1::WhereRequest to_request(const FleetSubject& subject, const std::string& target) {
+v1::WhereRequest to_request(const fleet::FleetSubject& subject, const std::string& target) {
     v1::WhereRequest request;
     auto& message = *request.mutable_subject();
     if (subject.described) {
-        *message.mutable_described() = wire::to_wire(*subject.described);
-    } else if (subject.subject.kind == SubjectKind::host_model) {
+        *message.mutable_described() = to_wire(*subject.described);
+    } else if (subject.subject.kind == fleet::SubjectKind::host_model) {
         message.set_host_model_of(subject.subject.node);
     } else {
         message.set_guest(subject.subject.name);
         message.set_node(subject.subject.node);
     }
-    message.set_name(wire::cut(subject.text));
+    message.set_name(cut(subject.text));
     request.set_target(target);
     return request;
 }
 
-Result<GuestLine> from_message(const std::string& node, const v1::Guest& guest) {
-    wire::Checks checks;
-    GuestLine line;
+Result<fleet::GuestLine> guest_from_wire(const std::string& node, const v1::Guest& guest) {
+    Checks checks;
+    fleet::GuestLine line;
     line.node = checks.name("node", node);
     line.uuid = checks.name("uuid", guest.uuid());
     line.name = checks.name("guest name", guest.name());
@@ -148,9 +147,9 @@ Result<GuestLine> from_message(const std::string& node, const v1::Guest& guest) 
     if (auto status = checks.status(); !status) {
         return fail(std::move(status.error()));
     }
-    line.cpu_error = wire::cut(guest.cpu_error(), wire::text_limit);
+    line.cpu_error = cut(guest.cpu_error(), text_limit);
     if (guest.has_cpu()) {
-        auto cpu = wire::from_wire(guest.cpu());
+        auto cpu = from_wire(guest.cpu());
         if (!cpu) {
             return fail(std::move(cpu.error()).within("guest " + line.name));
         }
@@ -159,9 +158,9 @@ Result<GuestLine> from_message(const std::string& node, const v1::Guest& guest) 
     return line;
 }
 
-Result<NodesAnswer> from_response(const v1::NodesResponse& response) {
-    NodesAnswer answer;
-    answer.map = wire::cut(response.map(), wire::text_limit);
+Result<fleet::NodesAnswer> from_wire(const v1::NodesResponse& response) {
+    fleet::NodesAnswer answer;
+    answer.map = cut(response.map(), text_limit);
     for (const auto& summary : response.nodes()) {
         auto line = line_of(summary);
         if (!line) {
@@ -172,18 +171,17 @@ Result<NodesAnswer> from_response(const v1::NodesResponse& response) {
     return answer;
 }
 
-Result<NodeDetail> from_response(const v1::NodeResponse& response) {
+Result<fleet::NodeDetail> from_wire(const v1::NodeResponse& response) {
     auto line = line_of(response.summary());
     if (!line) {
         return fail(std::move(line.error()));
     }
-    NodeDetail detail;
+    fleet::NodeDetail detail;
     detail.line = std::move(*line);
-    detail.facts = wire::from_wire(response.facts());
-    detail.yardstick = wire::cut(response.yardstick(), wire::text_limit);
+    detail.facts = from_wire(response.facts());
+    detail.yardstick = cut(response.yardstick(), text_limit);
     for (const auto& [key, value] : response.labels()) {
-        detail.labels.insert_or_assign(wire::cut(key, wire::text_limit),
-                                       wire::cut(value, wire::text_limit));
+        detail.labels.insert_or_assign(cut(key, text_limit), cut(value, text_limit));
     }
     if (auto added = add_guests(detail.line.name, response.guests(), detail.guests); !added) {
         return fail(std::move(added.error()));
@@ -198,14 +196,14 @@ Result<NodeDetail> from_response(const v1::NodeResponse& response) {
     return detail;
 }
 
-Result<GuestsAnswer> from_response(const v1::GuestsResponse& response) {
-    GuestsAnswer answer;
+Result<fleet::GuestsAnswer> from_wire(const v1::GuestsResponse& response) {
+    fleet::GuestsAnswer answer;
     const auto cpus = cpus_of(response);
     if (!cpus) {
         return fail(cpus.error());
     }
     for (const auto& entry : response.guests()) {
-        auto guest = from_message(entry.node(), entry.guest());
+        auto guest = guest_from_wire(entry.node(), entry.guest());
         if (!guest) {
             return fail(std::move(guest.error()));
         }
@@ -218,13 +216,13 @@ Result<GuestsAnswer> from_response(const v1::GuestsResponse& response) {
         answer.guests.push_back(std::move(*guest));
     }
     for (const auto& error : response.errors()) {
-        answer.errors.push_back(wire::cut(error, wire::text_limit));
+        answer.errors.push_back(cut(error, text_limit));
     }
     return answer;
 }
 
-Result<MatrixAnswer> from_response(const v1::MatrixResponse& response) {
-    MatrixAnswer answer;
+Result<fleet::MatrixAnswer> from_wire(const v1::MatrixResponse& response) {
+    fleet::MatrixAnswer answer;
     std::unordered_set<std::uint32_t> known;
     const auto classes = static_cast<std::size_t>(response.class_rows_size());
     for (const auto& row : response.class_rows()) {
@@ -238,11 +236,11 @@ Result<MatrixAnswer> from_response(const v1::MatrixResponse& response) {
         if (row.has_class_() && !known.contains(row.class_())) {
             return fail(Errc::invalid, "matrix: expected cells of class " +
                                            std::to_string(row.class_()) + ", which node " +
-                                           wire::cut(row.node()) +
+                                           cut(row.node()) +
                                            " is in, found none; have scoutctl and the aggregator "
                                            "the same version?");
         }
-        answer.rows.push_back({.node = wire::cut(row.node()),
+        answer.rows.push_back({.node = cut(row.node()),
                                .level = row.level(),
                                .destinations = row.destinations(),
                                .node_class = row.has_class_()
@@ -252,4 +250,4 @@ Result<MatrixAnswer> from_response(const v1::MatrixResponse& response) {
     return answer;
 }
 
-}  // namespace scout::cli
+}  // namespace scout::wire

@@ -1,19 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
+#include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
-#include "cli/answers.h"
-#include "cli/settings.h"
-#include "cli/subject.h"
+#include "fleet/answers.h"
+#include "migration/baseline.h"
+#include "migration/comparison.h"
+#include "migration/upgrade_impact.h"
 
-namespace scout::cli {
+namespace scout::fleet {
+
+enum class SubjectKind : std::uint8_t {
+    guest,       ///< `NAME`, a UUID, `guest/NAME` or `guest/NAME@NODE`
+    host_model,  ///< `host-model@NODE`: the host-model guest that would start there now
+    file,        ///< `file:PATH`: a document of the caller
+};
+
+/// What `where` and `why-not` speak of.
+struct Subject {
+    SubjectKind kind = SubjectKind::guest;
+    std::string name;  ///< of the guest (or its UUID), or the path of the file
+    std::string node;  ///< of the host-model, or the only node on which the guest is looked for
+
+    friend bool operator==(const Subject&, const Subject&) = default;
+};
 
 /// What `where` asks about: a subject that the aggregator knows, or a guest that the caller
 /// describes from a file of its own.
@@ -55,8 +70,4 @@ public:
         const std::string& node) = 0;
 };
 
-/// Opens the connection that the settings describe. Errors: what wire::parse_endpoint(),
-/// check_security() and open_channel() refuse; nothing is sent yet.
-[[nodiscard]] Result<std::unique_ptr<Fleet>> open_fleet(const Settings& settings);
-
-}  // namespace scout::cli
+}  // namespace scout::fleet

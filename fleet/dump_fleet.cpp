@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/dump_fleet.h"
+#include "fleet/dump_fleet.h"
 
 #include <algorithm>
 #include <map>
 #include <string_view>
 #include <utility>
 
-#include "cli/offline.h"
 #include "cluster/host_model_placement.h"
 #include "cluster/label_check.h"
 #include "cluster/node_state.h"
 #include "cluster/vm_placement.h"
 #include "migration/label_profile.h"
 
-namespace scout::cli {
+namespace scout::fleet {
 namespace {
 
 Error not_in_a_dump(std::string_view what, std::string_view why) {
@@ -271,4 +270,4 @@ Result<std::unique_ptr<DumpFleet>> open_dump(cluster::Dump dump, DumpOptions opt
     return std::make_unique<DumpFleet>(std::move(dump), std::move(options));
 }
 
-}  // namespace scout::cli
+}  // namespace scout::fleet

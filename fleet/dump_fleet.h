@@ -7,13 +7,13 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/answers.h"
-#include "cli/fleet.h"
 #include "cluster/dump.h"
 #include "cluster/levels.h"
+#include "fleet/answers.h"
+#include "fleet/fleet.h"
 #include "migration/cpu_map.h"
 
-namespace scout::cli {
+namespace scout::fleet {
 
 /// How the nodes of a dump are judged.
 struct DumpOptions {
@@ -70,4 +70,4 @@ private:
 [[nodiscard]] Result<std::unique_ptr<DumpFleet>> open_dump(
     cluster::Dump dump, DumpOptions options, const std::function<void(std::string_view)>& tell);
 
-}  // namespace scout::cli
+}  // namespace scout::fleet
