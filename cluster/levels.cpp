@@ -65,8 +65,8 @@ public:
         for (std::size_t i = 0; i < nodes_.size(); ++i) {
             auto& node = nodes_[i];
             if (node.counted()) {
-                node.answer.level = migration::migratability_level(
-                    static_cast<std::uint32_t>(node.answer.out.size()), counted_[node.arch]);
+                node.answer.level =
+                    migration::migratability_level(node.answer.destinations, counted_[node.arch]);
             }
             out.nodes.push_back(std::move(node.answer));
             std::move(refused_[i].begin(), refused_[i].end(), std::back_inserter(out.refused));
@@ -96,6 +96,7 @@ private:
                                .schedulable = state.schedulable,
                                .level = std::nullopt,
                                .not_counted = state.not_counted,
+                               .destinations = 0,
                                .out = {},
                                .unknown = {}}};
         if (known.counted()) {
@@ -165,8 +166,11 @@ private:
         const auto& to = nodes_[target];
         const auto verdict = verdict_of(edge, options_.layer);
         if (to.counted() && to.arch == from.arch && verdict != Verdict::cannot) {
-            auto& names = verdict == Verdict::can ? from.answer.out : from.answer.unknown;
-            names.push_back(to.answer.name);
+            from.answer.destinations += verdict == Verdict::can ? 1U : 0U;
+            if (options_.names_destinations) {
+                auto& names = verdict == Verdict::can ? from.answer.out : from.answer.unknown;
+                names.push_back(to.answer.name);
+            }
         }
         note_refusals(source, to.answer.name, edge);
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,6 +28,7 @@ struct LevelOptions {
     CountingRules counting;
     /// A fleet has as many pairs as its nodes squared: what is listed must not take all memory.
     std::size_t most_refusals = 200'000;
+    bool names_destinations = true;  ///< else NodeLevel::out and ::unknown stay empty
 };
 
 struct NodeLevel {
@@ -34,7 +36,8 @@ struct NodeLevel {
     bool schedulable = false;          ///< takes VMs now
     std::optional<unsigned> level;     ///< 0 to 100; none: the node is not counted
     std::string not_counted;           ///< why not, one clause
-    std::vector<std::string> out;      ///< counted nodes that its guests can go to, sorted
+    std::uint32_t destinations = 0;    ///< how many counted nodes its guests can go to
+    std::vector<std::string> out;      ///< which, sorted
     std::vector<std::string> unknown;  ///< the same of those that cannot be compared
 };
 

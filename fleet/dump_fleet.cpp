@@ -21,11 +21,6 @@ Error not_in_a_dump(std::string_view what, std::string_view why) {
                                "; ask an aggregator (without --from and --live)"};
 }
 
-/// Placed on a node and not at its end.
-bool is_there(const kube::Vmi& vmi) {
-    return !vmi.node.empty() && vmi.phase != "Succeeded" && vmi.phase != "Failed";
-}
-
 GuestLine guest_line(const kube::Vmi& vmi) {
     GuestLine line;
     line.node = vmi.node.str();
@@ -64,12 +59,17 @@ migration::Labels shown_labels(const migration::Labels& labels) {
 
 }  // namespace
 
+bool is_there(const kube::Vmi& vmi) {
+    return !vmi.node.empty() && vmi.phase != "Succeeded" && vmi.phase != "Failed";
+}
+
 DumpFleet::DumpFleet(cluster::Dump dump, DumpOptions options)
     : dump_(std::move(dump)), options_(std::move(options)) {}
 
 std::vector<cluster::NodeLevel> DumpFleet::levels() const {
     auto options = options_.levels();
     options.most_refusals = 0;
+    options.names_destinations = false;
     return cluster::judge_levels(dump_.objects, dump_.moment, options).nodes;
 }
 
@@ -86,7 +86,7 @@ NodeLine DumpFleet::line_of(const kube::Node& node, const cluster::NodeLevel& le
     line.comparable = answer.not_comparable.empty();
     line.reason = answer.not_comparable;
     line.level = level.level;
-    line.destinations = static_cast<std::uint32_t>(level.out.size());
+    line.destinations = level.destinations;
     line.schedulable = level.schedulable;
     line.not_counted = level.not_counted;
     return line;

@@ -15,6 +15,9 @@
 
 namespace scout::fleet {
 
+/// Placed on a node and not at its end.
+[[nodiscard]] bool is_there(const kube::Vmi& vmi);
+
 /// How the nodes of a dump are judged.
 struct DumpOptions {
     std::string machine_type;                ///< empty: the cluster's default

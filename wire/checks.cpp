@@ -23,9 +23,10 @@ std::string Checks::name(std::string_view field, const std::string& text) {
     return text;
 }
 
-std::vector<std::string> Checks::names(std::string_view field, const RepeatedText& texts) {
+std::vector<std::string> Checks::names(std::string_view field, const RepeatedText& texts,
+                                       std::size_t limit) {
     std::vector<std::string> out;
-    if (!count(field, texts.size())) {
+    if (!count(field, texts.size(), limit)) {
         return out;
     }
     out.reserve(static_cast<std::size_t>(texts.size()));

@@ -27,7 +27,8 @@ class Checks {
 public:
     /// The text itself; a text over the limit is noted as a fault of `field`.
     [[nodiscard]] std::string name(std::string_view field, const std::string& text);
-    [[nodiscard]] std::vector<std::string> names(std::string_view field, const RepeatedText& texts);
+    [[nodiscard]] std::vector<std::string> names(std::string_view field, const RepeatedText& texts,
+                                                 std::size_t limit = list_limit);
     /// Like names(), sorted and without repeats, whatever the sender did.
     [[nodiscard]] migration::FeatureSet set(std::string_view field, const RepeatedText& texts);
     /// False, and a fault of `field`, if there are more entries than the limit.

@@ -49,26 +49,6 @@ Verdict verdict_from_wire(std::string_view field, v1::Verdict verdict, Checks& c
     }
 }
 
-migration::Reason reason_from_wire(const v1::Reason& reason, Checks& checks) {
-    migration::Reason out;
-    const auto* const code = std::find_if(
-        reason_codes.begin(), reason_codes.end(),
-        [&reason](ReasonCode known) { return migration::to_string(known) == reason.code(); });
-    if (code == reason_codes.end()) {
-        checks.fault("reasons.code", "a known code", "'" + cut(reason.code(), 64) + "'");
-    } else {
-        out.code = *code;
-    }
-    if (const auto layer = migration::layer_named(reason.layer())) {
-        out.layer = *layer;
-    } else {
-        checks.fault("reasons.layer", "'stock' or 'truth'", "'" + cut(reason.layer(), 64) + "'");
-    }
-    out.text = cut(reason.text(), text_limit);
-    out.keys = checks.names("reasons.keys", reason.keys());
-    return out;
-}
-
 migration::Comparison comparison_from_wire(const v1::Comparison& comparison, Checks& checks) {
     migration::Comparison out;
     out.verdict = verdict_from_wire("verdict", comparison.verdict(), checks);
@@ -113,6 +93,37 @@ std::vector<std::string> sentences(const RepeatedText& texts) {
 
 }  // namespace
 
+Layer layer_from_wire(std::string_view field, const std::string& layer, Checks& checks) {
+    if (const auto named = migration::layer_named(layer)) {
+        return *named;
+    }
+    checks.fault(field, "'stock' or 'truth'", "'" + cut(layer, 64) + "'");
+    return Layer::stock;
+}
+
+void write_reason(const migration::Reason& reason, v1::Reason& out) {
+    out.set_code(std::string{migration::to_string(reason.code)});
+    out.set_layer(std::string{migration::to_string(reason.layer)});
+    out.set_text(reason.text);
+    assign(out.mutable_keys(), reason.keys);
+}
+
+migration::Reason reason_from_wire(const v1::Reason& reason, Checks& checks) {
+    migration::Reason out;
+    const auto* const code = std::find_if(
+        reason_codes.begin(), reason_codes.end(),
+        [&reason](ReasonCode known) { return migration::to_string(known) == reason.code(); });
+    if (code == reason_codes.end()) {
+        checks.fault("reasons.code", "a known code", "'" + cut(reason.code(), 64) + "'");
+    } else {
+        out.code = *code;
+    }
+    out.layer = layer_from_wire("reasons.layer", reason.layer(), checks);
+    out.text = cut(reason.text(), text_limit);
+    out.keys = checks.names("reasons.keys", reason.keys());
+    return out;
+}
+
 v1::Comparison to_wire(const migration::Comparison& comparison) {
     v1::Comparison out;
     out.set_verdict(verdict_to_wire(comparison.verdict));
@@ -120,11 +131,7 @@ v1::Comparison to_wire(const migration::Comparison& comparison) {
     out.set_truth(verdict_to_wire(comparison.truth));
     assign(out.mutable_missing(), comparison.missing);
     for (const auto& reason : comparison.reasons) {
-        auto* to = out.add_reasons();
-        to->set_code(std::string{migration::to_string(reason.code)});
-        to->set_layer(std::string{migration::to_string(reason.layer)});
-        to->set_text(reason.text);
-        assign(to->mutable_keys(), reason.keys);
+        write_reason(reason, *out.add_reasons());
     }
     out.set_map(comparison.map);
     out.set_assumed(comparison.assumed);

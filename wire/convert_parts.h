@@ -6,6 +6,8 @@
 #include <string_view>
 
 #include "migration/profile.h"
+#include "migration/verdict.h"
+#include "virt_scout/v1/fleet.pb.h"
 #include "virt_scout/v1/profile.pb.h"
 #include "wire/checks.h"
 
@@ -55,5 +57,12 @@ void assign(RepeatedText* out, const Texts& texts) {
             return std::nullopt;
     }
 }
+
+/// Stock, and a fault of the field, for a layer that there is not.
+[[nodiscard]] migration::Layer layer_from_wire(std::string_view field, const std::string& layer,
+                                               Checks& checks);
+void write_reason(const migration::Reason& reason, virt_scout::v1::Reason& out);
+[[nodiscard]] migration::Reason reason_from_wire(const virt_scout::v1::Reason& reason,
+                                                 Checks& checks);
 
 }  // namespace scout::wire

@@ -6,6 +6,7 @@
 
 #include "wire/checks.h"
 #include "wire/convert.h"
+#include "wire/convert_parts.h"
 
 namespace scout::wire {
 namespace {
@@ -18,6 +19,8 @@ std::string freshness_text(v1::Freshness freshness) {
             return "stale";
         case v1::GONE:
             return "gone";
+        case v1::NO_AGENT:
+            return "";
         default:
             return "unknown";
     }
@@ -38,7 +41,13 @@ Result<fleet::NodeLine> line_of(const v1::NodeSummary& summary) {
     line.guests = summary.guests();
     line.comparable = summary.comparable();
     line.reason = cut(summary.reason(), text_limit);
-    line.level = summary.level();
+    line.not_counted = cut(summary.not_counted(), text_limit);
+    if (line.not_counted.empty()) {
+        line.level = summary.level();
+    }
+    if (summary.has_schedulable()) {
+        line.schedulable = summary.schedulable();
+    }
     line.destinations = summary.destinations();
     if (checks.count("notices", summary.notices_size())) {
         for (const auto& notice : summary.notices()) {
@@ -114,6 +123,55 @@ Status check_cells(const v1::MatrixResponse::ClassRow& row, std::size_t classes)
                                        "; have scoutctl and the aggregator the same version?");
     }
     return {};
+}
+
+cluster::NodeLevel level_of(const v1::Levels::Node& message, Checks& checks) {
+    cluster::NodeLevel out;
+    out.name = checks.name("levels.nodes.name", message.name());
+    out.schedulable = message.schedulable();
+    if (message.has_level()) {
+        out.level = message.level();
+    }
+    out.not_counted = cut(message.not_counted(), text_limit);
+    out.out = checks.names("levels.nodes.out", message.out(), nodes_limit);
+    out.unknown = checks.names("levels.nodes.unknown", message.unknown(), nodes_limit);
+    out.destinations = static_cast<std::uint32_t>(out.out.size());
+    return out;
+}
+
+cluster::Refusal refusal_of(const v1::Levels::Refusal& message, Checks& checks) {
+    cluster::Refusal out;
+    out.from = checks.name("levels.refused.from", message.from());
+    out.to = checks.name("levels.refused.to", message.to());
+    out.layer = layer_from_wire("levels.refused.layer", message.layer(), checks);
+    if (checks.count("levels.refused.reasons", message.reasons_size())) {
+        for (const auto& reason : message.reasons()) {
+            out.reasons.push_back(reason_from_wire(reason, checks));
+        }
+    }
+    return out;
+}
+
+Result<fleet::AnyMatrix> levels_of(const v1::Levels& message) {
+    Checks checks;
+    fleet::LevelsAnswer answer;
+    answer.layer = layer_from_wire("levels.layer", message.layer(), checks);
+    answer.map = cut(message.map(), text_limit);
+    if (checks.count("levels.nodes", message.nodes_size(), nodes_limit)) {
+        for (const auto& node : message.nodes()) {
+            answer.levels.nodes.push_back(level_of(node, checks));
+        }
+    }
+    if (checks.count("levels.refused", message.refused_size(), nodes_limit)) {
+        for (const auto& refusal : message.refused()) {
+            answer.levels.refused.push_back(refusal_of(refusal, checks));
+        }
+    }
+    answer.levels.not_listed = message.not_listed();
+    if (auto status = checks.status(); !status) {
+        return fail(std::move(status.error()));
+    }
+    return answer;
 }
 
 }  // namespace
@@ -221,7 +279,10 @@ Result<fleet::GuestsAnswer> from_wire(const v1::GuestsResponse& response) {
     return answer;
 }
 
-Result<fleet::MatrixAnswer> from_wire(const v1::MatrixResponse& response) {
+Result<fleet::AnyMatrix> from_wire(const v1::MatrixResponse& response) {
+    if (response.has_levels()) {
+        return levels_of(response.levels());
+    }
     fleet::MatrixAnswer answer;
     std::unordered_set<std::uint32_t> known;
     const auto classes = static_cast<std::size_t>(response.class_rows_size());

@@ -18,8 +18,15 @@ namespace v1 = virt_scout::v1;
 [[nodiscard]] Result<fleet::NodesAnswer> from_wire(const v1::NodesResponse& response);
 [[nodiscard]] Result<fleet::NodeDetail> from_wire(const v1::NodeResponse& response);
 [[nodiscard]] Result<fleet::GuestsAnswer> from_wire(const v1::GuestsResponse& response);
-[[nodiscard]] Result<fleet::MatrixAnswer> from_wire(const v1::MatrixResponse& response);
+[[nodiscard]] Result<fleet::AnyMatrix> from_wire(const v1::MatrixResponse& response);
 [[nodiscard]] Result<fleet::GuestLine> guest_from_wire(const std::string& node,
                                                        const v1::Guest& guest);
+
+/// What the objects of a cluster tell.
+[[nodiscard]] v1::NodesResponse to_wire(const fleet::NodesAnswer& answer);
+[[nodiscard]] v1::NodeResponse to_wire(const fleet::NodeDetail& answer);
+[[nodiscard]] v1::GuestsResponse to_wire(const fleet::GuestsAnswer& answer);
+[[nodiscard]] v1::MatrixResponse to_wire(const fleet::LevelsAnswer& answer);
+[[nodiscard]] v1::WhereResponse to_wire(const migration::Placement& placement);
 
 }  // namespace scout::wire
