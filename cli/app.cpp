@@ -39,7 +39,9 @@ void add_global_options(CLI::App& app, Request& request) {
                    "settings (default: ~/.config/virt-scout/config.yaml)")
         ->type_name("FILE");
     app.add_option("--aggregator,--aggregator-address", flags.aggregator,
-                   std::string("unix:/path or host:port (default: ") + default_aggregator + ")")
+                   std::string("unix:/path or host:port (default: ") + default_aggregator +
+                       "), or kube: for that of a cluster, through its API server (default of "
+                       "kubectl-scout)")
         ->type_name("ADDRESS");
     app.add_option("--deadline", flags.deadline, "longest wait for the aggregator (default: 10s)")
         ->type_name("TIME");
@@ -300,6 +302,11 @@ int end_of_parsing(const CLI::App& app, const CLI::ParseError& error,
     return exit_code::error;
 }
 
+/// `kubectl scout` runs the program of this name.
+bool is_plugin(std::string_view program) {
+    return program.substr(program.rfind('/') + 1) == "kubectl-scout";
+}
+
 /// Settings of flags and file, with the format that they choose.
 Result<std::pair<Settings, Format>> settle(const Request& request) {
     auto file = read_settings(request.config);
@@ -359,6 +366,9 @@ int run(int argc, const char* const* argv, Surroundings surroundings) {
     if (!settled) {
         surroundings.tell("scoutctl: " + shown(settled.error().message));
         return exit_code::error;
+    }
+    if (!settled->first.aggregator && argc > 0 && is_plugin(argv[0])) {
+        settled->first.aggregator = cluster_aggregator;
     }
     Session session(std::move(settled->first), settled->second, std::move(surroundings),
                     request.dump);

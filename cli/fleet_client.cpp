@@ -8,6 +8,7 @@
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
 
+#include "cli/api_client.h"
 #include "cli/open_fleet.h"
 #include "virt_scout/v1/fleet.grpc.pb.h"
 #include "wire/convert.h"
@@ -209,10 +210,8 @@ Status FleetClient::watch_guests(const std::string& node, const GuestSink& sink)
     return fail(explain_failure(status));
 }
 
-}  // namespace
-
-Result<std::unique_ptr<Fleet>> open_fleet(const Settings& settings) {
-    const auto address = settings.aggregator.value_or(default_aggregator);
+Result<std::unique_ptr<Fleet>> open_grpc_fleet(const Settings& settings, const std::string& address,
+                                               std::chrono::milliseconds deadline) {
     auto endpoint = wire::parse_endpoint(address);
     if (!endpoint) {
         return fail(std::move(endpoint.error()).within("--aggregator"));
@@ -220,14 +219,6 @@ Result<std::unique_ptr<Fleet>> open_fleet(const Settings& settings) {
     auto tls = wire::tls_files({.ca = settings.tls_ca.value_or(""),
                                 .certificate = settings.tls_cert.value_or(""),
                                 .key = settings.tls_key.value_or("")});
-    auto deadline = default_deadline;
-    if (settings.deadline) {
-        auto parsed = parse_deadline(*settings.deadline);
-        if (!parsed) {
-            return fail(std::move(parsed.error()));
-        }
-        deadline = *parsed;
-    }
     // gRPC's own lines on stderr say less than the status that comes back.
     ::setenv("GRPC_VERBOSITY", "NONE", 0);  // NOLINT(concurrency-mt-unsafe): before its threads
     auto channel =
@@ -238,6 +229,29 @@ Result<std::unique_ptr<Fleet>> open_fleet(const Settings& settings) {
         return fail(std::move(channel.error()).within("aggregator " + address));
     }
     return std::make_unique<FleetClient>(std::move(*channel), address, deadline);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Fleet>> open_fleet(const Settings& settings, const AccessRequest& access,
+                                          const Clock& clock) {
+    const auto address = settings.aggregator.value_or(default_aggregator);
+    auto deadline = default_deadline;
+    if (settings.deadline) {
+        auto parsed = parse_deadline(*settings.deadline);
+        if (!parsed) {
+            return fail(std::move(parsed.error()));
+        }
+        deadline = *parsed;
+    }
+    if (address == cluster_aggregator) {
+        auto found = find_access(access);
+        if (!found) {
+            return fail(std::move(found.error()));
+        }
+        return open_api_fleet(std::move(*found), clock, deadline);
+    }
+    return open_grpc_fleet(settings, address, deadline);
 }
 
 }  // namespace scout::cli

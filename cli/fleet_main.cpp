@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/clock.h"
+#include "cli/open_fleet.h"
 #include "cli/terminal.h"
 
 int main(int argc, char** argv) {
     const scout::SystemClock clock;
-    return scout::cli::run_on_terminal(argc, argv, clock, scout::cli::open_fleet);
+    return scout::cli::run_on_terminal(argc, argv, clock,
+                                       [&clock](const auto& settings, const auto& access) {
+                                           return scout::cli::open_fleet(settings, access, clock);
+                                       });
 }

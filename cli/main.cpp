@@ -4,7 +4,8 @@
 
 int main(int argc, char** argv) {
     const scout::SystemClock clock;
-    return scout::cli::run_on_terminal(
-        argc, argv, clock,
-        [argv](const scout::cli::Settings& /*unused*/) { return scout::cli::hand_over(argv); });
+    return scout::cli::run_on_terminal(argc, argv, clock,
+                                       [argv](const auto& /*settings*/, const auto& /*access*/) {
+                                           return scout::cli::hand_over(argv);
+                                       });
 }

@@ -41,7 +41,7 @@ Result<std::unique_ptr<Fleet>> Session::fleet() {
     if (asks_dump()) {
         return dump();
     }
-    return surroundings_.open_fleet(settings_);
+    return surroundings_.open_fleet(settings_, dump_.access);
 }
 
 Result<std::unique_ptr<fleet::DumpFleet>> Session::dump() {

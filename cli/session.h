@@ -32,12 +32,16 @@ namespace scout::cli {
 inline constexpr std::string_view cannot_write =
     "scoutctl: cannot write the answer to stdout: it is full or closed";
 
+/// Connects to an aggregator; how is cli::open_fleet()'s business, or a test's.
+using OpenFleet =
+    std::function<Result<std::unique_ptr<Fleet>>(const Settings&, const AccessRequest&)>;
+
 /// What the process is attached to.
 struct Surroundings {
     bool colour = false;    ///< stdout takes colours
     bool progress = false;  ///< stderr is a terminal
     bool watched = false;   ///< stdout is a terminal: what is written there shows the progress
-    std::function<Result<std::unique_ptr<Fleet>>(const Settings&)> open_fleet;
+    OpenFleet open_fleet;
     const Clock* clock = nullptr;                 ///< for `debug watch`; outlives the run
     std::function<bool(std::string_view)> write;  ///< to stdout; false: it is full or gone
     std::function<void(std::string_view)> tell;   ///< a line to stderr
@@ -47,7 +51,7 @@ struct Surroundings {
 struct DumpRequest {
     std::vector<std::string> paths;  ///< --from
     bool live = false;               ///< --live: from the API server itself
-    AccessRequest access;            ///< with --live
+    AccessRequest access;            ///< with --live, and for the cluster's own aggregator
     std::string machine_type;        ///< --machine-type
     std::string layer;               ///< --layer: stock or truth; empty: stock
 };

@@ -13,12 +13,15 @@
 namespace scout::cli {
 
 inline constexpr const char* default_aggregator = "unix:/run/virt-scout/aggregator.sock";
+/// In the place of an aggregator's address: the one of the cluster, reached through its API server
+/// with nothing but a kubeconfig (docs/scoutctl.md).
+inline constexpr const char* cluster_aggregator = "kube:";
 inline constexpr std::chrono::milliseconds default_deadline{10'000};
 
 /// What the config file and the flags have in common; every key is also a flag and the flag wins.
 /// Unset means: not said here.
 struct Settings {
-    std::optional<std::string> aggregator;   ///< `aggregator-address`: unix:/path or host:port
+    std::optional<std::string> aggregator;   ///< `aggregator-address`: unix:/path, host:port, kube:
     std::optional<std::string> cpu_map;      ///< `cpu-map`: a cpu_map folder
     std::optional<std::string> tls_ca;       ///< `tls-ca`: PEM file
     std::optional<std::string> tls_cert;     ///< `tls-cert`: PEM file

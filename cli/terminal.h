@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <functional>
 #include <memory>
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "cli/open_fleet.h"
+#include "cli/session.h"
 
 namespace scout::cli {
-
-using OpenFleet = std::function<Result<std::unique_ptr<Fleet>>(const Settings&)>;
 
 /// The whole of main(): runs the command line on this process's stdout and stderr. Answers the exit
 /// code, also for what is thrown. The clock outlives the call.

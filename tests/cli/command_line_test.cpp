@@ -24,7 +24,7 @@ std::string refusal(std::vector<std::string> words) {
         run(static_cast<int>(argv.size()), argv.data(),
             {.colour = false,
              .progress = false,
-             .open_fleet = [](const Settings&) { return fail(Errc::internal, "asked"); },
+             .open_fleet = [](const auto&, const auto&) { return fail(Errc::internal, "asked"); },
              .write = [](std::string_view) { return true; },
              .tell = [&told](std::string_view line) { told += line; }});
     EXPECT_EQ(code, exit_code::error) << told;

@@ -15,12 +15,15 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cli/open_fleet.h"
 #include "tests/support/temporary_folder.h"
 #include "virt_scout/v1/fleet.grpc.pb.h"
 
 namespace scout::cli {
 namespace {
+
+const SystemClock system_clock;
 
 namespace v1 = virt_scout::v1;
 
@@ -85,7 +88,7 @@ protected:
         builder.RegisterService(&service);
         server = builder.BuildAndStart();
         settings = {.aggregator = "127.0.0.1:" + std::to_string(port), .plaintext = true};
-        fleet = std::move(open_fleet(settings).value());
+        fleet = std::move(open_fleet(settings, {}, system_clock).value());
     }
     ~FleetClientTest() override {
         server->Shutdown(std::chrono::system_clock::now());
@@ -249,7 +252,7 @@ TEST_F(FleetClientTest, AnAggregatorThatAnswersIsNotCalledAbsent) {
 
 TEST_F(FleetClientTest, ASilentAggregatorEndsAtTheDeadline) {
     settings.deadline = "50ms";
-    const auto impatient = std::move(open_fleet(settings).value());
+    const auto impatient = std::move(open_fleet(settings, {}, system_clock).value());
 
     const auto guests = impatient->guests({});
 
@@ -260,7 +263,7 @@ TEST_F(FleetClientTest, ASilentAggregatorEndsAtTheDeadline) {
 
 TEST_F(FleetClientTest, AnAbsentAggregatorSaysWhatToDo) {
     settings.aggregator = "unix:/nonexistent/aggregator.sock";
-    const auto lonely = std::move(open_fleet(settings).value());
+    const auto lonely = std::move(open_fleet(settings, {}, system_clock).value());
 
     const auto nodes = lonely->nodes();
 
@@ -276,7 +279,7 @@ TEST_F(FleetClientTest, AFileInPlaceOfASocketIsCalledSo) {
     const scout::test::TemporaryFolder folder;
     settings.aggregator = "unix:" + folder.write("aggregator.sock", "").string();
 
-    const auto nodes = open_fleet(settings).value()->nodes();
+    const auto nodes = open_fleet(settings, {}, system_clock).value()->nodes();
 
     ASSERT_FALSE(nodes);
     EXPECT_NE(nodes.error().message.find("expected a socket, found something else"),
@@ -295,7 +298,7 @@ TEST_F(FleetClientTest, ASocketThatNobodyListensOnIsCalledSo) {
     ::close(socket);
     settings.aggregator = "unix:" + path;
 
-    const auto nodes = open_fleet(settings).value()->nodes();
+    const auto nodes = open_fleet(settings, {}, system_clock).value()->nodes();
 
     ASSERT_FALSE(nodes);
     EXPECT_NE(nodes.error().message.find("Connection refused; is it running"), std::string::npos)
@@ -332,12 +335,16 @@ TEST_F(FleetClientTest, WatchingPassesGuestsOnAndEndsWithAnError) {
 }
 
 TEST(OpenFleetTest, RefusesWhatIsNotSecured) {
-    EXPECT_EQ(open_fleet({.aggregator = "192.0.2.1:9286"}).error().code, Errc::refused);
-    EXPECT_EQ(open_fleet({.aggregator = "192.0.2.1:9286", .plaintext = true}).error().code,
+    EXPECT_EQ(open_fleet({.aggregator = "192.0.2.1:9286"}, {}, system_clock).error().code,
               Errc::refused);
-    EXPECT_EQ(open_fleet({.aggregator = "127.0.0.1:9286", .tls_ca = "ca"}).error().code,
-              Errc::invalid);
-    EXPECT_EQ(open_fleet({.aggregator = "nowhere"}).error().code, Errc::invalid);
+    EXPECT_EQ(open_fleet({.aggregator = "192.0.2.1:9286", .plaintext = true}, {}, system_clock)
+                  .error()
+                  .code,
+              Errc::refused);
+    EXPECT_EQ(
+        open_fleet({.aggregator = "127.0.0.1:9286", .tls_ca = "ca"}, {}, system_clock).error().code,
+        Errc::invalid);
+    EXPECT_EQ(open_fleet({.aggregator = "nowhere"}, {}, system_clock).error().code, Errc::invalid);
 }
 
 }  // namespace

@@ -40,7 +40,8 @@ protected:
         return run(static_cast<int>(argv.size()), argv.data(),
                    {.colour = false,
                     .progress = false,
-                    .open_fleet = [this](const Settings& settings) { return open(settings); },
+                    .open_fleet = [this](const auto& settings,
+                                         const auto& /*access*/) { return open(settings); },
                     .write =
                         [this](std::string_view text) {
                             out += text;
