@@ -81,7 +81,7 @@ TEST_F(RemovedGuestsTest, WatchTellsHowAndSinceWhen) {
         cli::Settings settings;
         settings.aggregator = running.endpoint().target();
         settings.plaintext = true;
-        auto fleet = cli::open_fleet(settings);
+        auto fleet = cli::open_fleet(settings, {}, clock);
         watched =
             fleet ? (*fleet)->watch_guests("", [this](const auto& event) { return follow(event); })
                   : Status{tl::unexpect, fleet.error()};

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "aggregator/live_settings.h"
+#include "aggregator/questions.h"
+#include "base/clock.h"
+#include "base/offload.h"
+#include "cluster/levels.h"
+#include "kube/informer.h"
+#include "kube/objects/kubevirt.h"
+#include "kube/objects/launcher_pod.h"
+#include "kube/objects/migration.h"
+#include "kube/objects/node.h"
+#include "kube/objects/vmi.h"
+#include "migration/cpu_map.h"
+
+namespace scout::aggregator {
+
+struct ClusterQuestion;
+
+/// Answers users of the cluster from its objects, as scoutctl does from a dump of them: what an
+/// answer says is what `scoutctl --live` would say now, to somebody who may read them all.
+///
+/// Loop thread; the work is done in the pool, on the objects of the moment of the question.
+/// Everything that the constructor takes by reference must outlive it.
+class ClusterQuestions final : public Questions {
+public:
+    struct Sources {
+        kube::Informer<kube::Node>& nodes;
+        kube::Informer<kube::KubeVirt>& kubevirts;
+        kube::Informer<kube::Vmi>& vmis;
+        kube::Informer<kube::Migration>& migrations;
+        kube::Informer<kube::LauncherPod>& launchers;
+        LiveSettings& settings;
+    };
+
+    /// `levels`: with the settings that are in force; its cpu_map is copied.
+    ClusterQuestions(Sources sources, cluster::LevelOptions levels, BlockingPool& pool,
+                     const Clock& clock);
+
+    /// The message of the Fleet service that answers it, as JSON. Errors: unavailable until what it
+    /// needs has been listed, and while too many wait; timed_out; not_found and invalid name what
+    /// is wrong with the question.
+    [[nodiscard]] Task<Result<std::string>> answer(Question question) override;
+
+private:
+    [[nodiscard]] Status listed(Question::Kind kind) const;
+    [[nodiscard]] ClusterQuestion gather(Question question) const;
+    void gather_guests(ClusterQuestion& asked) const;
+
+    Sources sources_;
+    cluster::LevelOptions levels_;
+    std::shared_ptr<const migration::CpuMap> map_;  ///< of levels_; work may outlive this
+    BlockingPool& pool_;
+    const Clock& clock_;
+    std::size_t under_way_ = 0;
+};
+
+}  // namespace scout::aggregator

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+// What users of a cluster are told of its objects, up to what scoutctl makes of it.
+#include "aggregator/cluster_questions.h"
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <gmock/gmock.h>
+
+#include "base/task_scope.h"
+#include "cli/api_client.h"
+#include "kube/client.h"
+#include "kube/leader_elector.h"
+#include "kube/lease_client.h"
+#include "kube/objects/scout_config.h"
+#include "tests/aggregator/host_model_objects.h"
+#include "tests/kube/transport_fixture.h"
+#include "tests/support/scripted_transport.h"
+
+namespace scout::aggregator {
+namespace {
+
+namespace json = boost::json;
+using fleet::SubjectKind;
+using migration::Verdict;
+using scout::test::FakeServer;
+using scout::test::Peer;
+using scout::test::SeenRequest;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+using namespace std::chrono_literals;
+
+std::string object_text(json::object metadata, json::object rest) {
+    metadata["uid"] = "uid of " + std::string(metadata["name"].as_string());
+    metadata["resourceVersion"] = "5";
+    rest["metadata"] = std::move(metadata);
+    return json::serialize(rest);
+}
+
+std::string node(const std::string& name, const std::string& feature) {
+    return object_text({{"name", name}, {"labels", node_labels("amd64", feature)}}, {});
+}
+
+std::string vmi(const std::string& name, const std::string& node, const std::string& phase) {
+    return object_text({{"name", name}, {"namespace", "shop"}},
+                       {{"spec", {{"domain", {{"cpu", {{"model", "host-model"}}}}}}},
+                        {"status",
+                         {{"phase", phase},
+                          {"nodeName", node},
+                          {"conditions", {{{"type", "LiveMigratable"}, {"status", "True"}}}}}}});
+}
+
+struct Stored {
+    std::string_view plural;
+    std::vector<std::string> objects;
+};
+
+/// Objects of a shop, the host-model guests of whose nodes east and north can go to each other.
+class Shop {
+public:
+    bool answer(Peer& peer, const SeenRequest& request) const {
+        for (const auto& kind : kinds_) {
+            if (request.target.find("/" + std::string{kind.plural} + "?") == std::string::npos) {
+                continue;
+            }
+            peer.say(scout::test::chunked_head());
+            for (const auto& object : kind.objects) {
+                peer.say(scout::test::chunk(scout::test::watch_line("ADDED", object) + "\n"));
+            }
+            peer.say(scout::test::chunk(scout::test::bookmark_line("9", true) + "\n"));
+            peer.stay_silent();
+            return false;
+        }
+        peer.say(scout::test::answer(404, scout::test::status_json(404, "NotFound")));
+        return true;
+    }
+
+private:
+    std::vector<Stored> kinds_{
+        {"nodes", {node("east", "x"), node("north", "x"), node("west", "y")}},
+        {"kubevirts", {}},
+        {"scoutconfigs", {}},
+        {"virtualmachineinstances",
+         {vmi("web", "east", "Running"), vmi("done", "east", "Succeeded")}},
+        {"virtualmachineinstancemigrations", {}},
+        {"pods", {}}};
+};
+
+class ClusterQuestionsTest : public kube::TransportFixture {
+protected:
+    ~ClusterQuestionsTest() override { scout::test::run_to_end(loop, scope.close()); }
+
+    template <class T>
+    kube::Informer<T> informer(const kube::Resource& resource,
+                               typename kube::Informer<T>::Decoder decoder) {
+        return {transport, clock, {.resource = resource, .selection = {}}, decoder};
+    }
+
+    void read_all() {
+        scope.spawn("nodes", [this] { return nodes.run(); });
+        scope.spawn("kubevirts", [this] { return kubevirts.run(); });
+        scope.spawn("configs", [this] { return configs.run(); });
+        scope.spawn("vmis", [this] { return vmis.run(); });
+        scope.spawn("migrations", [this] { return migrations.run(); });
+        scope.spawn("launchers", [this] { return launchers.run(); });
+        const auto end = clock.steady() + long_enough;
+        while (!(nodes.synced() && settings.synced() && vmis.synced() && migrations.synced() &&
+                 launchers.synced()) &&
+               clock.steady() < end) {
+            loop.restart();
+            loop.run_for(5ms);
+        }
+    }
+
+    Result<std::string> ask(Question question) {
+        return scout::test::run_until_done(loop, questions.answer(std::move(question)));
+    }
+
+    /// scoutctl, to which somebody gives this answer.
+    static std::unique_ptr<fleet::Fleet> reader_of(FakeServer& api, const Clock& clock) {
+        return cli::open_api_fleet(access_to(api.port()), clock, long_enough);
+    }
+    static FakeServer::Handler saying(std::string text) {
+        return [text = std::move(text)](Peer& peer, const SeenRequest& /*request*/) {
+            peer.say(scout::test::answer(200, text));
+            return true;
+        };
+    }
+
+    Shop shop;
+    FakeServer server{
+        [this](Peer& peer, const SeenRequest& request) { return shop.answer(peer, request); }};
+    TaskScope scope{loop.get_executor()};
+    BlockingPool pool{2};
+    kube::HttpTransport transport{loop.get_executor(), access_to(server.port()), clock};
+    kube::Client client{transport, clock, {}};
+    kube::Informer<kube::Node> nodes =
+        informer<kube::Node>(kube::resources::nodes(), &kube::decode_node);
+    kube::Informer<kube::KubeVirt> kubevirts =
+        informer<kube::KubeVirt>(kube::resources::kubevirts(), &kube::decode_kubevirt);
+    kube::Informer<kube::ScoutConfig> configs =
+        informer<kube::ScoutConfig>(kube::resources::scout_configs(), &kube::decode_scout_config);
+    kube::Informer<kube::Vmi> vmis =
+        informer<kube::Vmi>(kube::resources::virtual_machine_instances(), &kube::decode_vmi);
+    kube::Informer<kube::Migration> migrations =
+        informer<kube::Migration>(kube::resources::migrations(), &kube::decode_migration);
+    kube::Informer<kube::LauncherPod> launchers =
+        informer<kube::LauncherPod>(kube::resources::pods(), &kube::decode_launcher_pod);
+    kube::ClientLease lease{client, {.space = "scout", .name = "lease"}};
+    kube::LeaderElector elector{lease, clock, {.identity = "me"}, 1};
+    LiveSettings settings{loop.get_executor(),
+                          {.configs = configs, .kubevirts = kubevirts, .elector = elector},
+                          client,
+                          clock,
+                          cluster::level_settings({})};
+    ClusterQuestions questions{{.nodes = nodes,
+                                .kubevirts = kubevirts,
+                                .vmis = vmis,
+                                .migrations = migrations,
+                                .launchers = launchers,
+                                .settings = settings},
+                               {},
+                               pool,
+                               clock};
+};
+
+TEST_F(ClusterQuestionsTest, SaysNothingBeforeItHasReadWhatTheAnswerRestsOn) {
+    const auto answer = ask({.kind = Question::Kind::nodes, .may_see_nodes = true});
+
+    ASSERT_FALSE(answer);
+    EXPECT_EQ(answer.error().code, Errc::unavailable);
+    EXPECT_THAT(answer.error().message, HasSubstr("not been read yet"));
+}
+
+TEST_F(ClusterQuestionsTest, TellsTheNodesWithTheirLevelsAndGuests) {
+    read_all();
+    const auto text = ask({.kind = Question::Kind::nodes, .may_see_nodes = true});
+    ASSERT_TRUE(text) << text.error().message;
+
+    FakeServer api(saying(*text));
+    const auto answer = reader_of(api, clock)->nodes();
+
+    ASSERT_TRUE(answer) << answer.error().message;
+    ASSERT_THAT(answer->nodes, SizeIs(3));
+    const auto& east = answer->nodes[0];
+    EXPECT_EQ(east.name, "east");
+    EXPECT_EQ(east.level, 50U);
+    EXPECT_EQ(east.destinations, 1U);
+    EXPECT_EQ(east.guests, 1U) << "one that has ended is not there";
+    EXPECT_EQ(east.freshness, "");
+    EXPECT_EQ(east.schedulable, true);
+    EXPECT_EQ(answer->nodes[2].level, 0U);
+    EXPECT_EQ(api.requests().at(0).target, "/apis/query.virt-scout.io/v1alpha1/nodes");
+}
+
+TEST_F(ClusterQuestionsTest, TellsWhereAVmiCanGo) {
+    read_all();
+    const auto text = ask({.kind = Question::Kind::vmi_where,
+                           .space = "shop",
+                           .name = "web",
+                           .options = {},
+                           .may_see_nodes = true});
+    ASSERT_TRUE(text) << text.error().message;
+
+    FakeServer api(saying(*text));
+    fleet::FleetSubject web{.subject = {.kind = SubjectKind::guest, .name = "shop/web", .node = {}},
+                            .text = "shop/web",
+                            .described = {}};
+    const auto answer = reader_of(api, clock)->where(web, {});
+
+    ASSERT_TRUE(answer) << answer.error().message;
+    EXPECT_EQ(answer->subject, "shop/web");
+    EXPECT_EQ(answer->source, "east");
+    ASSERT_THAT(answer->nodes, SizeIs(2));
+    EXPECT_EQ(answer->nodes[0].node, "north");
+    EXPECT_EQ(answer->nodes[0].comparison.gate, Verdict::can);
+    EXPECT_EQ(answer->nodes[1].node, "west");
+    EXPECT_EQ(answer->nodes[1].comparison.verdict, Verdict::cannot);
+    EXPECT_EQ(
+        api.requests().at(0).target,
+        "/apis/query.virt-scout.io/v1alpha1/namespaces/shop/virtualmachineinstances/web/where");
+}
+
+TEST_F(ClusterQuestionsTest, NamesNoNodeToWhoMayNotListThem) {
+    read_all();
+    const auto text =
+        ask({.kind = Question::Kind::vmi_where, .space = "shop", .name = "web", .options = {}});
+    ASSERT_TRUE(text) << text.error().message;
+
+    for (const auto* name : {"east", "north", "west"}) {
+        EXPECT_THAT(*text, Not(HasSubstr(name)));
+    }
+    const auto answer = json::parse(*text);
+    EXPECT_THAT(answer.at("nodes").as_array(), SizeIs(2));
+    EXPECT_THAT(*text, HasSubstr("you may not list nodes"));
+
+    const auto aimed = ask({.kind = Question::Kind::vmi_where,
+                            .space = "shop",
+                            .name = "web",
+                            .options = {{"target", "north"}}});
+    ASSERT_FALSE(aimed);
+    EXPECT_EQ(aimed.error().code, Errc::refused);
+}
+
+TEST_F(ClusterQuestionsTest, TellsTheMatrixWithWhatIsRefused) {
+    read_all();
+    const auto text = ask({.kind = Question::Kind::matrix, .may_see_nodes = true});
+    ASSERT_TRUE(text) << text.error().message;
+
+    FakeServer api(saying(*text));
+    const auto answer = reader_of(api, clock)->matrix();
+
+    ASSERT_TRUE(answer) << answer.error().message;
+    const auto* told = std::get_if<fleet::LevelsAnswer>(&*answer);
+    ASSERT_NE(told, nullptr);
+    ASSERT_THAT(told->levels.nodes, SizeIs(3));
+    EXPECT_THAT(told->levels.nodes[0].out, ElementsAre("north"));
+    EXPECT_THAT(told->levels.refused, Not(IsEmpty()));
+    EXPECT_EQ(told->levels.refused[0].from, "east");
+    EXPECT_THAT(told->levels.refused[0].reasons, Not(IsEmpty()));
+}
+
+TEST_F(ClusterQuestionsTest, TellsVmisOfANamespaceOrANode) {
+    read_all();
+    const auto of_shop =
+        ask({.kind = Question::Kind::vmis, .space = "shop", .may_see_nodes = true});
+    ASSERT_TRUE(of_shop) << of_shop.error().message;
+    EXPECT_THAT(json::parse(*of_shop).at("guests").as_array(), SizeIs(1));
+
+    const auto of_west =
+        ask({.kind = Question::Kind::vmis, .options = {{"node", "west"}}, .may_see_nodes = true});
+    ASSERT_TRUE(of_west) << of_west.error().message;
+    EXPECT_THAT(json::parse(*of_west).at("guests").as_array(), IsEmpty());
+}
+
+TEST_F(ClusterQuestionsTest, TellsWhatIsWrongWithAQuestion) {
+    read_all();
+    const auto unknown =
+        ask({.kind = Question::Kind::node, .name = "easst", .may_see_nodes = true});
+    EXPECT_EQ(unknown.error().code, Errc::not_found);
+    EXPECT_THAT(unknown.error().message, HasSubstr("east"));
+
+    const auto odd = ask(
+        {.kind = Question::Kind::baseline, .options = {{"nodes", "east"}}, .may_see_nodes = true});
+    EXPECT_EQ(odd.error().code, Errc::invalid);
+    EXPECT_THAT(odd.error().message, HasSubstr("expected node"));
+
+    const auto twice = ask({.kind = Question::Kind::vmis,
+                            .options = {{"node", "east"}, {"node", "west"}},
+                            .may_see_nodes = true});
+    EXPECT_EQ(twice.error().code, Errc::invalid);
+
+    const auto nobody = ask({.kind = Question::Kind::vmi_where,
+                             .space = "shop",
+                             .name = "wbe",
+                             .options = {},
+                             .may_see_nodes = true});
+    EXPECT_EQ(nobody.error().code, Errc::not_found);
+}
+
+TEST_F(ClusterQuestionsTest, ScoutctlSaysWhatIsMissing) {
+    FakeServer empty([](Peer& peer, const SeenRequest& /*request*/) {
+        peer.say(scout::test::answer(404, "404 page not found\n"));
+        return true;
+    });
+    const auto nothing = reader_of(empty, clock)->nodes();
+    ASSERT_FALSE(nothing);
+    EXPECT_THAT(nothing.error().message, HasSubstr("no query API of virt-scout"));
+
+    FakeServer strict([](Peer& peer, const SeenRequest& /*request*/) {
+        peer.say(scout::test::answer(403, scout::test::status_json(403, "Forbidden")));
+        return true;
+    });
+    const auto refused = reader_of(strict, clock)->nodes();
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Errc::refused);
+
+    fleet::FleetSubject bare{.subject = {.kind = SubjectKind::guest, .name = "web", .node = {}},
+                             .text = "web",
+                             .described = {}};
+    const auto where = reader_of(strict, clock)->where(bare, {});
+    ASSERT_FALSE(where);
+    EXPECT_THAT(where.error().message, HasSubstr("NAMESPACE/NAME"));
+}
+
+}  // namespace
+}  // namespace scout::aggregator
