@@ -7,7 +7,6 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/write.hpp>
-#include <openssl/ssl.h>
 
 namespace scout::daemon {
 namespace {
@@ -21,33 +20,6 @@ using boost::system::error_code;
 constexpr std::size_t piece_bytes = std::size_t{16} << 10U;
 
 }  // namespace
-
-Result<std::shared_ptr<ServerTls>> make_server_tls(const CertifiedKey& certificate) {
-    if (auto fits = check_key(certificate); !fits) {
-        return fail(std::move(fits.error()).within("serving certificate"));
-    }
-    auto tls = std::make_shared<ServerTls>();
-    auto& context = tls->context;
-    SSL_CTX* const handle = context.native_handle();
-    SSL_CTX_set_min_proto_version(handle, TLS1_2_VERSION);
-    // Peers come back with tickets; a cache would grow with what they do.
-    SSL_CTX_set_session_cache_mode(handle, SSL_SESS_CACHE_OFF);
-    SSL_CTX_set_options(handle, SSL_OP_NO_RENEGOTIATION);
-    // 33 KiB less for each connection that waits.
-    SSL_CTX_set_mode(handle, SSL_MODE_RELEASE_BUFFERS);
-    error_code error;
-    context.use_certificate_chain(asio::buffer(certificate.chain), error);
-    if (!error) {
-        context.use_private_key(asio::buffer(certificate.key), ssl::context::pem, error);
-    }
-    if (error) {
-        return fail(
-            Errc::invalid,
-            "serving certificate: expected a chain in PEM form that OpenSSL takes, found: " +
-                error.message());
-    }
-    return tls;
-}
 
 HttpConnection::HttpConnection(tcp::socket socket, std::shared_ptr<ServerTls> tls,
                                std::size_t header_bytes)
@@ -64,6 +36,10 @@ Task<error_code> HttpConnection::shake_hands(Limit limit) {
     tcp_.expires_after(limit);
     const auto [error] = co_await tls_->async_handshake(ssl::stream_base::server, as_result);
     co_return error;
+}
+
+std::string HttpConnection::client(const ClientAuthorities& authorities) {
+    return tls_ ? authorities.client_of(*tls_) : std::string{};
 }
 
 Task<error_code> HttpConnection::read_head(Parser* request, Limit limit) {

@@ -6,29 +6,19 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/ssl/context.hpp>
-#include <boost/asio/ssl/stream.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 
-#include "base/certificates.h"
-#include "base/result.h"
 #include "base/task.h"
+#include "daemon/server_tls.h"
 
 namespace scout::daemon {
-
-/// What connections of a TLS server are made with.
-struct ServerTls {
-    asio::ssl::context context{asio::ssl::context::tls_server};
-};
-
-/// Errc::invalid for a pair that cannot be read or does not fit together.
-[[nodiscard]] Result<std::shared_ptr<ServerTls>> make_server_tls(const CertifiedKey& certificate);
 
 /// The bytes of one connection to an HttpServer, as messages. Loop thread only, one operation at a
 /// time, each within its limit; what it is given must outlive the call.
@@ -56,12 +46,13 @@ public:
     /// Ends what is going on, too.
     void close() { tcp_.close(); }
 
-private:
-    using Tls = asio::ssl::stream<boost::beast::tcp_stream&>;
+    /// As ClientAuthorities has it; nobody without TLS, and before the hands are shaken.
+    [[nodiscard]] std::string client(const ClientAuthorities& authorities);
 
+private:
     boost::beast::tcp_stream tcp_;
     std::shared_ptr<ServerTls> made_with_;  ///< tls_
-    std::optional<Tls> tls_;
+    std::optional<ServerTlsStream> tls_;
     boost::beast::flat_buffer buffer_;  ///< may hold the begin of the next request
 };
 

@@ -15,6 +15,7 @@
 
 #include "base/logging.h"
 #include "daemon/http_connection.h"
+#include "daemon/server_tls.h"
 
 namespace scout::daemon {
 namespace {
@@ -86,7 +87,8 @@ HttpRequest make_request(http::request<http::string_body> message) {
                         .path = std::string{target.substr(0, question)},
                         .query = std::string{target.substr(std::min(question + 1, target.size()))},
                         .headers = {},
-                        .body = std::move(message.body())};
+                        .body = std::move(message.body()),
+                        .client = {}};
     for (const auto& field : message) {
         request.headers.emplace_back(field.name_string(), field.value());
     }
@@ -236,6 +238,16 @@ Status HttpServer::use(const CertifiedKey& certificate) {
     return {};
 }
 
+Status HttpServer::use_client_authorities(std::string_view pem) {
+    client_authorities_.reset();
+    if (pem.empty()) {
+        return {};
+    }
+    return ClientAuthorities::read(pem).map([this](ClientAuthorities&& read) {
+        client_authorities_ = std::make_unique<ClientAuthorities>(std::move(read));
+    });
+}
+
 void HttpServer::start() {
     scope_.spawn("http accept", [this] {
         return listener_.accept_all([this](UniqueFd peer) { take(std::move(peer)); });
@@ -314,6 +326,9 @@ Task<bool> HttpServer::serve_one(Connection connection) {
     }
     const Manner manner = manner_of(parser.get());
     auto request = make_request(parser.release());
+    if (client_authorities_) {
+        request.client = connection->client(*client_authorities_);
+    }
     auto said = co_await answer(std::move(request));
     auto response = make_response(manner, std::move(said));
     error = co_await connection->write(&response, limits_.idle);
@@ -331,20 +346,31 @@ Task<> HttpServer::refuse(Connection connection, HttpAnswer said) {
 /// What there is to say where nobody answers.
 std::optional<HttpAnswer> HttpServer::unwanted(std::string_view method,
                                                std::string_view target) const {
-    const auto path = routes_.find(target.substr(0, target.find('?')));
-    if (path == routes_.end()) {
+    const auto* handlers = handlers_of(target.substr(0, target.find('?')));
+    if (handlers == nullptr) {
         return plain(http::status::not_found);
     }
-    const bool known = path->second.contains(method == "HEAD" ? "GET" : method);
-    return known ? std::nullopt : std::optional{wrong_method(path->second)};
+    const bool known = handlers->contains(method == "HEAD" ? "GET" : method);
+    return known ? std::nullopt : std::optional{wrong_method(*handlers)};
+}
+
+/// Of two paths that a request is below, the longer one is the later one.
+const HttpServer::Handlers* HttpServer::handlers_of(std::string_view path) const {
+    const Handlers* found = nullptr;
+    for (const auto& [route, handlers] : routes_) {
+        if (route == path || (route.ends_with('/') && path.starts_with(route))) {
+            found = &handlers;
+        }
+    }
+    return found;
 }
 
 Task<HttpAnswer> HttpServer::answer(HttpRequest request) const {
     if (auto said = unwanted(request.method, request.path)) {
         co_return std::move(*said);
     }
-    const auto& handlers = routes_.find(request.path)->second;
-    const auto handler = handlers.find(method_of(request));
+    const auto* handlers = handlers_of(request.path);
+    const auto handler = handlers->find(method_of(request));
     co_return co_await handler->second(std::move(request));
 }
 

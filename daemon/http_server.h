@@ -62,6 +62,8 @@ struct HttpRequest {
     std::string query;  ///< without its '?'
     HttpHeaders headers;
     std::string body;
+    /// Who sent it, as a certificate proves: its common name. Empty: nobody knows.
+    std::string client;
 
     /// The first of that name, in whatever case; empty if there is none.
     [[nodiscard]] std::string_view header(std::string_view name) const noexcept;
@@ -74,10 +76,12 @@ struct HttpAnswer {
     HttpHeaders headers;  ///< beside type and length
 };
 
+class ClientAuthorities;
 class HttpConnection;
 struct ServerTls;
 
-/// A small HTTP/1.1 server, with TLS or without: methods on exact paths.
+/// A small HTTP/1.1 server, with TLS or without: methods on paths. A path that ends with '/' stands
+/// for all below it that no longer one stands for.
 ///
 /// Loop thread only. listen() binds, start() begins to accept, stop() ends every connection and
 /// must have returned before the destruction. Handlers run on the loop and must not block; stop()
@@ -109,6 +113,9 @@ public:
     /// connections get this certificate, those that are open keep theirs. Errc::invalid if the pair
     /// cannot be read or does not fit together: what was in use stays so.
     [[nodiscard]] Status use(const CertifiedKey& certificate);
+    /// Whose certificates prove who a client is, in PEM form; from the next request on, on all
+    /// connections. Empty: nobody's. Errc::invalid if it cannot be read: nobody's, too.
+    [[nodiscard]] Status use_client_authorities(std::string_view pem);
 
     void start();
     [[nodiscard]] Task<> stop();
@@ -129,6 +136,7 @@ private:
     [[nodiscard]] Task<bool> serve_one(Connection connection);
     [[nodiscard]] Task<> refuse(Connection connection, HttpAnswer said);
     [[nodiscard]] Task<HttpAnswer> answer(HttpRequest request) const;
+    [[nodiscard]] const Handlers* handlers_of(std::string_view path) const;
     [[nodiscard]] std::optional<HttpAnswer> unwanted(std::string_view method,
                                                      std::string_view target) const;
 
@@ -136,8 +144,9 @@ private:
     Listener listener_;
     HttpLimits limits_;
     HttpSecurity security_;
-    std::shared_ptr<ServerTls> tls_;  ///< of new connections
-    std::map<std::string, Handlers, std::less<>> routes_;
+    std::shared_ptr<ServerTls> tls_;                         ///< of new connections
+    std::unique_ptr<ClientAuthorities> client_authorities_;  ///< null: clients are unknown
+    std::map<std::string, Handlers> routes_;
     std::list<Connection> connections_;  ///< longest without an answer first
     std::size_t bodies_bytes_ = 0;
     std::uint64_t crowded_out_ = 0;

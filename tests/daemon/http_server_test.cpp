@@ -51,6 +51,26 @@ TEST_F(HttpServerTest, AnswersGetOnTheBoundPort) {
     EXPECT_EQ(server->connections(), 0U);
 }
 
+TEST_F(HttpServerTest, APathWithASlashAtItsEndStandsForAllBelowIt) {
+    server = HttpServer::listen(loop.get_executor(), "127.0.0.1:0").value();
+    for (const char* path : {"/a/", "/a/b", "/a/b/"}) {
+        server->route("GET", path, [path](HttpRequest request) -> Task<HttpAnswer> {
+            co_return HttpAnswer{.body = request.path + " by " + path};
+        });
+    }
+    server->start();
+    const auto ask_on = [this](const std::string& path) {
+        return test::run_until_done(loop, talk(server->port(), get(path)));
+    };
+
+    EXPECT_THAT(ask_on("/a/c/d?x=/"), HasSubstr("/a/c/d by /a/"));
+    EXPECT_THAT(ask_on("/a/bc"), HasSubstr("/a/bc by /a/"));
+    EXPECT_THAT(ask_on("/a/b"), HasSubstr("/a/b by /a/b"));
+    EXPECT_THAT(ask_on("/a/b/c"), HasSubstr("/a/b/c by /a/b/"));
+    EXPECT_THAT(ask_on("/a"), StartsWith("HTTP/1.1 404"));
+    EXPECT_THAT(ask(get("/a/x", "PUT")), StartsWith("HTTP/1.1 405"));
+}
+
 TEST_F(HttpServerTest, AnswersHeadWithTheLengthAndNoBody) {
     start();
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The HTTP server with TLS, and requests with bodies.
+#include <algorithm>
 #include <chrono>
 #include <list>
 #include <memory>
 #include <string>
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/read_until.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/host_name_verification.hpp>
 #include <boost/asio/ssl/stream.hpp>
@@ -16,6 +18,7 @@
 
 #include "base/certificates.h"
 #include "base/clock.h"
+#include "base/releaser.h"
 #include "daemon/http_server.h"
 #include "tests/daemon/http_client.h"
 #include "tests/support/run_to_end.h"
@@ -32,6 +35,7 @@ using testing::HasSubstr;
 using testing::StartsWith;
 namespace ssl = asio::ssl;
 using TlsStream = ssl::stream<tcp::socket>;
+using Session = std::unique_ptr<SSL_SESSION, Releaser<SSL_SESSION_free>>;
 
 constexpr auto a_while = 10ms;
 
@@ -50,11 +54,16 @@ Task<HttpAnswer> describe(HttpRequest request) {
                          .headers = {{"X-Bytes", std::to_string(request.body.size())}}};
 }
 
+Task<HttpAnswer> name_client(HttpRequest request) {
+    co_return HttpAnswer{.body = "client=[" + request.client + "]"};
+}
+
 class HttpsServerTest : public testing::Test {
 protected:
     void listen(HttpLimits limits = {}, HttpSecurity security = HttpSecurity::tls) {
         server = HttpServer::listen(loop.get_executor(), "127.0.0.1:0", limits, security).value();
         server->route("POST", "/review", &describe);
+        server->route("GET", "/who", &name_client);
         server->route("/hello", [] { return HttpAnswer{.body = "hello\n"}; });
         server->start();
     }
@@ -315,6 +324,137 @@ TEST_F(HttpsServerTest, AHandlerThatThrowsEndsItsConnectionOnly) {
 
     EXPECT_EQ(run(talk(server->port(), get("/throw"))), "");
     EXPECT_THAT(run(talk(server->port(), get("/hello"))), HasSubstr("hello"));
+}
+
+/// Clients that show certificates.
+class HttpsClientsTest : public HttpsServerTest {
+protected:
+    static constexpr auto unknown = "client=[]";
+
+    void SetUp() override {
+        start();
+        ASSERT_TRUE(server->use_client_authorities(clients.chain));
+    }
+    [[nodiscard]] CertifiedKey certify(const CertifiedKey& by, CertificatePurpose purpose,
+                                       Validity validity) const {
+        return issue_certificate(by,
+                                 {.common_name = "proxy", .purpose = purpose, .validity = validity})
+            .value();
+    }
+    [[nodiscard]] CertifiedKey certify(const CertifiedKey& by) const {
+        return certify(by, CertificatePurpose::client, {now() - 1h, now() + 1h});
+    }
+    /// From now on every connection shows it; an empty one: none.
+    void show(const CertifiedKey& certificate) {
+        shown = certificate;
+        ASSERT_EQ(SSL_CTX_set_min_proto_version(client_context.native_handle(), version), 1);
+        ASSERT_EQ(SSL_CTX_set_max_proto_version(client_context.native_handle(), version), 1);
+    }
+    [[nodiscard]] TlsStream stream() {
+        auto stream = client();
+        if (!shown.chain.empty()) {
+            ssl::context holder(ssl::context::tls_client);
+            holder.use_certificate_chain(asio::buffer(shown.chain));
+            holder.use_private_key(asio::buffer(shown.key), ssl::context::pem);
+            SSL* const handle = stream.native_handle();
+            EXPECT_EQ(SSL_use_certificate(handle, SSL_CTX_get0_certificate(holder.native_handle())),
+                      1);
+            EXPECT_EQ(SSL_use_PrivateKey(handle, SSL_CTX_get0_privatekey(holder.native_handle())),
+                      1);
+        }
+        return stream;
+    }
+    /// One question on a connection that stays.
+    static Task<std::string> ask(TlsStream* stream) {
+        const std::string request = "GET /who HTTP/1.1\r\nHost: test\r\n\r\n";
+        co_await asio::async_write(*stream, asio::buffer(request), as_result);
+        std::string answer;
+        co_await asio::async_read_until(*stream, asio::dynamic_buffer(answer), ']', as_result);
+        co_return answer.substr(std::min(answer.find("client="), answer.size()));
+    }
+    [[nodiscard]] std::string who() {
+        auto peer = stream();
+        EXPECT_FALSE(run(connect(&peer)));
+        return run(ask(&peer));
+    }
+
+    CertifiedKey clients =
+        make_authority("clients", {.from = now() - 1h, .until = now() + 24h}).value();
+    CertifiedKey shown;
+    int version = TLS1_3_VERSION;
+};
+
+TEST_F(HttpsClientsTest, TellsWhoShowedACertificateAndServesWhoShowedNone) {
+    for (const int each : {TLS1_2_VERSION, TLS1_3_VERSION}) {
+        version = each;
+        show(certify(clients));
+        EXPECT_EQ(who(), "client=[proxy]");
+        show({});
+        EXPECT_EQ(who(), unknown);
+    }
+}
+
+TEST_F(HttpsClientsTest, ACertificateThatDoesNotVerifyIsAsNone) {
+    const auto strangers =
+        make_authority("clients", {.from = now() - 1h, .until = now() + 24h}).value();
+    for (const int each : {TLS1_2_VERSION, TLS1_3_VERSION}) {
+        version = each;
+        show(certify(strangers));
+        EXPECT_EQ(who(), unknown) << "of an authority of the same name";
+        show(certify(clients, CertificatePurpose::client, {now() - 2h, now() - 1h}));
+        EXPECT_EQ(who(), unknown) << "expired";
+        show(certify(clients, CertificatePurpose::client, {now() + 1h, now() + 2h}));
+        EXPECT_EQ(who(), unknown) << "of tomorrow";
+        show(certify(clients, CertificatePurpose::server, {now() - 1h, now() + 1h}));
+        EXPECT_EQ(who(), unknown) << "of a server";
+        show(certify(authority));
+        EXPECT_EQ(who(), unknown) << "of the authority of servers";
+    }
+}
+
+TEST_F(HttpsClientsTest, OpenConnectionsFollowTheAuthorities) {
+    show(certify(clients));
+    auto peer = stream();
+    ASSERT_FALSE(run(connect(&peer)));
+    EXPECT_EQ(run(ask(&peer)), "client=[proxy]");
+
+    ASSERT_TRUE(server->use_client_authorities(authority.chain));
+    EXPECT_EQ(run(ask(&peer)), unknown);
+    ASSERT_TRUE(server->use_client_authorities(authority.chain + clients.chain));
+    EXPECT_EQ(run(ask(&peer)), "client=[proxy]");
+    ASSERT_TRUE(server->use_client_authorities(""));
+    EXPECT_EQ(run(ask(&peer)), unknown);
+}
+
+TEST_F(HttpsClientsTest, WithoutReadableAuthoritiesNobodyIsKnown) {
+    show(certify(clients));
+    const auto half = clients.chain.substr(0, clients.chain.size() / 2);
+    for (const auto& pem : {std::string{"rubbish"}, half, clients.chain + half}) {
+        const auto used = server->use_client_authorities(pem);
+        ASSERT_FALSE(used);
+        EXPECT_EQ(used.error().code, Errc::invalid);
+        EXPECT_THAT(used.error().message,
+                    StartsWith("authorities of clients: expected certificates in PEM form"));
+        EXPECT_EQ(who(), unknown);
+    }
+}
+
+TEST_F(HttpsClientsTest, NoSessionIsResumedSoThatEachConnectionProvesItsClient) {
+    for (const int each : {TLS1_2_VERSION, TLS1_3_VERSION}) {
+        version = each;
+        show(certify(clients));
+        auto first = stream();
+        ASSERT_FALSE(run(connect(&first)));
+        ASSERT_EQ(run(ask(&first)), "client=[proxy]");
+        const Session session{SSL_get1_session(first.native_handle())};
+
+        show({});
+        auto second = stream();
+        SSL_set_session(second.native_handle(), session.get());
+        ASSERT_FALSE(run(connect(&second)));
+        EXPECT_EQ(run(ask(&second)), unknown);
+        EXPECT_EQ(SSL_session_reused(second.native_handle()), 0);
+    }
 }
 
 }  // namespace
