@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <utility>
 #include <vector>
 
-#include <boost/asio/steady_timer.hpp>
 #include <spdlog/spdlog.h>
 
 #include "base/digest.h"
@@ -17,7 +17,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto wait_limit = 10s;
 constexpr auto review_limit = 10s;
 /// Another API server may not know yet of a pod that one has just made.
 constexpr auto refusal_kept = 10s;
@@ -31,48 +30,13 @@ std::string account_name(const std::string& space, const std::string& name) {
 
 }  // namespace
 
-/// Whoever comes with the same token meanwhile waits for this one.
-struct ClusterTokenOwners::Review {
-    explicit Review(const asio::any_io_executor& loop) : ended(loop, SteadyTime::max()) {}
-
-    asio::steady_timer ended;
-    Status outcome = fail(Errc::unavailable, "its check was given up");
-};
-
-/// Puts a review among those under way, and tells its end however it ends.
-class ClusterTokenOwners::UnderWay {
-public:
-    UnderWay(ClusterTokenOwners& owners, std::string digest)
-        : owners_(owners),
-          place_(
-              owners.under_way_.emplace(std::move(digest), std::make_shared<Review>(owners.loop_))
-                  .first) {}
-    ~UnderWay() {
-        place_->second->ended.cancel();
-        owners_.under_way_.erase(place_);
-    }
-    UnderWay(const UnderWay&) = delete;
-    UnderWay& operator=(const UnderWay&) = delete;
-    UnderWay(UnderWay&&) = delete;
-    UnderWay& operator=(UnderWay&&) = delete;
-
-    void end(const Status& outcome) { place_->second->outcome = outcome; }
-    [[nodiscard]] const std::string& digest() const noexcept { return place_->first; }
-
-private:
-    ClusterTokenOwners& owners_;
-    std::map<std::string, std::shared_ptr<Review>>::iterator place_;
-};
-
 ClusterTokenOwners::ClusterTokenOwners(const asio::any_io_executor& loop, kube::Client& client,
                                        const Clock& clock, TokenRules rules)
     : clock_(clock),
       rules_(std::move(rules)),
       keys_(client, clock),
       api_(client),
-      places_(std::make_shared<Places>(loop, rules_.reviews)),
-      reviewed_(rules_.kept),
-      loop_(loop) {}
+      reviews_(loop, clock, {.at_once = rules_.reviews, .kept = rules_.kept}) {}
 
 Task<Result<AgentIdentity>> ClusterTokenOwners::owner_of(std::string token) {
     auto claim = co_await check_here(token);
@@ -82,10 +46,11 @@ Task<Result<AgentIdentity>> ClusterTokenOwners::owner_of(std::string token) {
         }
         co_return fail(std::move(claim.error()).within("token"));
     }
-    // Counted by the clock that does not jump; check_here() holds it against the wall clock.
-    const auto expires = clock_.steady() + std::min<std::chrono::milliseconds>(
-                                               claim->expires - clock_.wall(), longest_kept);
-    auto confirmed = co_await confirm(std::move(token), expires);
+    auto digest = sha256_hex(token);
+    std::function<Task<Review>()> ask = [this, token = std::move(token), expires = claim->expires] {
+        return review(token, expires);
+    };
+    auto confirmed = co_await reviews_.outcome(std::move(digest), std::move(ask));
     if (!confirmed) {
         co_return fail(std::move(confirmed.error()).within("token"));
     }
@@ -134,43 +99,24 @@ Status ClusterTokenOwners::check_holder(const kube::TokenClaims& claims) const {
     return {};
 }
 
-Task<Status> ClusterTokenOwners::confirm(std::string token, SteadyTime expires) {
-    auto digest = sha256_hex(token);
-    if (const auto* known = reviewed_.find(digest, clock_.steady())) {
-        co_return *known;
-    }
-    if (const auto found = under_way_.find(digest); found != under_way_.end()) {
-        const auto other = found->second;
-        co_await other->ended.async_wait(as_result);
-        co_return other->outcome;
-    }
-    UnderWay own(*this, std::move(digest));
-    auto outcome = co_await review(std::move(token));
-    own.end(outcome);
-    const bool answered = outcome || outcome.error().code == Errc::refused;
-    tell(answered ? nullptr : &outcome.error());
-    if (answered) {
-        const auto refusal_ends = clock_.steady() + refusal_kept;
-        reviewed_.keep(own.digest(), outcome,
-                       outcome ? expires : std::min<SteadyTime>(expires, refusal_ends));
-    }
-    co_return outcome;
-}
-
-Task<Status> ClusterTokenOwners::review(std::string token) {
-    const auto place = co_await places_->enter(wait_limit);
-    if (!place) {
-        co_return fail(Errc::unavailable, "it was not checked in time, many agents come at once: " +
-                                              place.error().message);
-    }
+Task<Review> ClusterTokenOwners::review(std::string token, WallTime expires) {
     ++made_;
     std::vector<std::string> audiences{rules_.audience};
     const kube::CallOptions options{.limit = review_limit};
     const auto owner = co_await api_.owner_of(std::move(token), std::move(audiences), options);
     if (!owner) {
-        co_return fail(Errc::unavailable, "it cannot be checked: " + owner.error().error.message);
+        const auto trouble =
+            fail(Errc::unavailable, "it cannot be checked: " + owner.error().error.message);
+        tell(&trouble.value());
+        co_return Review{.outcome = trouble};
     }
-    co_return judge(*owner);
+    tell(nullptr);
+    // Counted by the clock that does not jump; check_here() holds it against the wall clock.
+    Review judged{.outcome = judge(*owner),
+                  .kept = std::chrono::floor<std::chrono::milliseconds>(expires - clock_.wall())};
+    judged.kept = std::min<std::chrono::milliseconds>(
+        judged.kept, judged.outcome ? std::chrono::milliseconds{longest_kept} : refusal_kept);
+    co_return judged;
 }
 
 /// The claims were checked already; what the API server makes of the token must agree.

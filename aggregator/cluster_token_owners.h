@@ -3,16 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
-#include <memory>
 #include <string>
 
 #include <boost/asio/any_io_executor.hpp>
 
-#include "aggregator/reviewed_tokens.h"
+#include "aggregator/shared_reviews.h"
 #include "aggregator/token_owners.h"
 #include "base/clock.h"
-#include "base/places.h"
 #include "kube/client.h"
 #include "kube/published_keys.h"
 #include "kube/reviews.h"
@@ -52,13 +49,10 @@ private:
         AgentIdentity identity;
         WallTime expires{};
     };
-    struct Review;
-    class UnderWay;
 
     [[nodiscard]] Task<Result<Claim>> check_here(std::string token);
     [[nodiscard]] Status check_holder(const kube::TokenClaims& claims) const;
-    [[nodiscard]] Task<Status> confirm(std::string token, SteadyTime expires);
-    [[nodiscard]] Task<Status> review(std::string token);
+    [[nodiscard]] Task<Review> review(std::string token, WallTime expires);
     [[nodiscard]] Status judge(const kube::TokenOwner& owner) const;
     void tell(const Error* trouble);
 
@@ -66,10 +60,7 @@ private:
     TokenRules rules_;
     kube::PublishedKeys keys_;
     kube::Reviews api_;
-    std::shared_ptr<Places> places_;
-    ReviewedTokens reviewed_;
-    std::map<std::string, std::shared_ptr<Review>> under_way_;  ///< by digest
-    asio::any_io_executor loop_;
+    SharedReviews reviews_;
     std::uint64_t made_ = 0;
     bool in_trouble_ = false;
 };

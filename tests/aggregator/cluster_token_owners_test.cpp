@@ -271,9 +271,9 @@ TEST_F(ClusterTokenOwnersTest, ChecksThatAreGivenUpLeaveNothingBehind) {
     EXPECT_TRUE(ask(text));
 }
 
-TEST(ReviewedTokensTest, TheOutcomeThatEndsFirstMakesRoom) {
+TEST(RememberedReviewsTest, TheOutcomeThatEndsFirstMakesRoom) {
     const SteadyTime now{1h};
-    ReviewedTokens tokens{2};
+    RememberedReviews tokens{2};
     tokens.keep("a", {}, now + 10min);
     tokens.keep("b", fail(Errc::refused, "b"), now + 1min);
 
@@ -287,9 +287,9 @@ TEST(ReviewedTokensTest, TheOutcomeThatEndsFirstMakesRoom) {
     EXPECT_EQ(tokens.find("d", now), nullptr) << "it is the first to end itself";
 }
 
-TEST(ReviewedTokensTest, AnOutcomeCountsUntilItsEndAndMayBeReplaced) {
+TEST(RememberedReviewsTest, AnOutcomeCountsUntilItsEndAndMayBeReplaced) {
     const SteadyTime now{1h};
-    ReviewedTokens tokens{2};
+    RememberedReviews tokens{2};
     tokens.keep("a", fail(Errc::refused, "no"), now + 10s);
     EXPECT_NE(tokens.find("a", now + 9s), nullptr);
     EXPECT_EQ(tokens.find("a", now + 10s), nullptr);

@@ -13,27 +13,27 @@
 
 namespace scout::aggregator {
 
-/// What the API server said of tokens, by their digests. Where there is no room the outcome that
-/// ends first makes some, so that refusals, which are short, never push confirmations out. Pure.
-class ReviewedTokens {
+/// What the API server said, by digests of what it was asked. Where there is no room the outcome
+/// that ends first makes some, so that refusals, which are short, never push others out. Pure.
+class RememberedReviews {
 public:
-    explicit ReviewedTokens(std::size_t limit) noexcept : limit_(limit) {}
+    explicit RememberedReviews(std::size_t limit) noexcept : limit_(limit) {}
 
     /// Null if nothing is known that is in force; else valid until the next keep().
     [[nodiscard]] const Status* find(std::string_view digest, SteadyTime now) const;
     void keep(const std::string& digest, Status outcome, SteadyTime until);
 
-    [[nodiscard]] std::size_t size() const noexcept { return tokens_.size(); }
+    [[nodiscard]] std::size_t size() const noexcept { return reviews_.size(); }
 
 private:
-    struct Token {
+    struct Review {
         Status outcome;
         SteadyTime until;
     };
 
     std::size_t limit_;
-    std::map<std::string, Token, std::less<>> tokens_;
-    std::set<std::pair<SteadyTime, std::string_view>> by_end_;  ///< names are those of tokens_
+    std::map<std::string, Review, std::less<>> reviews_;
+    std::set<std::pair<SteadyTime, std::string_view>> by_end_;  ///< names are those of reviews_
 };
 
 }  // namespace scout::aggregator
