@@ -121,4 +121,19 @@ Result<std::string> webhook_patch(std::string_view configuration, const std::str
     return patch.size() == nothing_yet ? std::string{} : json::serialize(patch);
 }
 
+Result<std::string> api_service_patch(std::string_view service, const std::string& bundle) {
+    const auto object = parse_object(service);
+    if (!object) {
+        return fail(object.error());
+    }
+    const auto wanted = base64_encode(bundle);
+    if (text_under(*object, "spec", "caBundle") == wanted) {
+        return std::string{};
+    }
+    json::array patch;
+    add_operation(patch, "test", "/metadata/uid", text_under(*object, "metadata", "uid"));
+    add_operation(patch, "add", "/spec/caBundle", wanted);
+    return json::serialize(patch);
+}
+
 }  // namespace scout::aggregator

@@ -34,5 +34,8 @@ struct AuthoritySecret {
 /// no other object and no other webhook; empty if all have it.
 [[nodiscard]] Result<std::string> webhook_patch(std::string_view configuration,
                                                 const std::string& bundle);
+/// The same for an APIService.
+[[nodiscard]] Result<std::string> api_service_patch(std::string_view service,
+                                                    const std::string& bundle);
 
 }  // namespace scout::aggregator

@@ -23,6 +23,15 @@ constexpr double look_jitter = 0.2;
 constexpr std::size_t pem_limit = std::size_t{1} << 20U;
 constexpr unsigned not_found = 404;
 
+const kube::Resource& api_services() {
+    static const kube::Resource resource{.group = "apiregistration.k8s.io",
+                                         .version = "v1",
+                                         .plural = "apiservices",
+                                         .kind = "APIService",
+                                         .namespaced = false};
+    return resource;
+}
+
 std::vector<std::string> names_of(const ServingSettings& settings) {
     const auto in_space = settings.service + "." + settings.space;
     std::vector<std::string> names{settings.service, in_space, in_space + ".svc",
@@ -118,8 +127,15 @@ Task<bool> ServingCertificates::tell(StoredAuthority authority) {
     const auto published = co_await publish(known);
     bool well = note("config map", published);
     for (const auto& webhook : settings_.webhooks) {
-        const auto injected = co_await inject(webhook, known);
+        kube::Target target{.resource = kube::resources::mutating_webhook_configurations(),
+                            .object = {.space = {}, .name = webhook}};
+        const auto injected = co_await inject(std::move(target), &webhook_patch, known);
         well = note("webhook " + webhook, injected) && well;
+    }
+    for (const auto& service : settings_.api_services) {
+        kube::Target target{.resource = api_services(), .object = {.space = {}, .name = service}};
+        const auto injected = co_await inject(std::move(target), &api_service_patch, known);
+        well = note("API service " + service, injected) && well;
     }
     co_return well;
 }
@@ -225,17 +241,15 @@ Task<Status> ServingCertificates::publish(std::string bundle) {
     co_return plain(std::move(answer));
 }
 
-/// A configuration that is absent is none of ours to make: it calls nobody.
-Task<Status> ServingCertificates::inject(std::string webhook, std::string bundle) {
-    kube::Target target{.resource = kube::resources::mutating_webhook_configurations(),
-                        .object = {.space = {}, .name = webhook}};
+/// An object that is absent is none of ours to make: it calls nobody.
+Task<Status> ServingCertificates::inject(kube::Target target, Patch patch_for, std::string bundle) {
     const auto look = reading();
     auto answer = co_await client_.get(target, look);
     const auto body = found(std::move(answer));
     if (!body || body->empty()) {
         co_return body.map([](const std::string&) {});
     }
-    auto patch = webhook_patch(*body, bundle);
+    auto patch = patch_for(*body, bundle);
     if (!patch || patch->empty()) {
         co_return patch.map([](const std::string&) {});
     }
@@ -243,10 +257,11 @@ Task<Status> ServingCertificates::inject(std::string webhook, std::string bundle
     if (!options) {
         co_return fail(options.error());
     }
+    const auto name = kube::display_name(target.resource) + " " + target.object.name;
     answer = co_await client_.json_patch(std::move(target), *std::move(patch), *options);
     if (answer) {
         ++facts_.written;
-        spdlog::info("certificate authority told to webhooks configuration={}", log_value(webhook));
+        spdlog::info("certificate authority told to whom it serves object={}", log_value(name));
     }
     co_return plain(std::move(answer));
 }

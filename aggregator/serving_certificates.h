@@ -9,6 +9,7 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -38,6 +39,7 @@ struct ServingSettings {
     std::vector<std::string> names;           ///< DNS names and addresses, for callers by URL
     std::string authority = "virt-scout-ca";  ///< name of the Secret and of the ConfigMap
     std::vector<std::string> webhooks;        ///< MutatingWebhookConfigurations that call us
+    std::vector<std::string> api_services;    ///< APIServices that we serve
     /// Somebody else makes our certificate: it is served, and nothing is made or written.
     std::optional<CertificateFiles> files;
     CertificateRules rules;
@@ -57,9 +59,9 @@ struct ServingFacts {
 };
 
 /// The certificate of our HTTPS port in a cluster, with no help from others: the leader keeps an
-/// authority in a Secret, makes its certificate known in a ConfigMap and in webhook configurations;
-/// each replica issues itself what it serves. Whatever fails leaves the last certificate in force,
-/// is said once, and is tried again.
+/// authority in a Secret, makes its certificate known in a ConfigMap, webhook configurations and
+/// APIServices; each replica issues itself what it serves. Whatever fails leaves the last
+/// certificate in force, is said once, and is tried again.
 ///
 /// Loop thread; client and clock must outlive it.
 class ServingCertificates {
@@ -80,13 +82,16 @@ public:
     [[nodiscard]] ServingFacts facts() const;
 
 private:
+    /// Of an object as it is found; empty: it trusts the bundle already.
+    using Patch = Result<std::string> (*)(std::string_view object, const std::string& bundle);
+
     [[nodiscard]] Task<bool> turn();
     [[nodiscard]] Task<bool> tell(StoredAuthority authority);
     [[nodiscard]] Task<Result<StoredAuthority>> authority();
     [[nodiscard]] Task<Result<AuthoritySecret>> read_secret();
     [[nodiscard]] Task<Status> write_secret(AuthoritySecret before, StoredAuthority authority);
     [[nodiscard]] Task<Status> publish(std::string bundle);
-    [[nodiscard]] Task<Status> inject(std::string webhook, std::string bundle);
+    [[nodiscard]] Task<Status> inject(kube::Target target, Patch patch_for, std::string bundle);
     [[nodiscard]] Status follow(const StoredAuthority& authority);
     [[nodiscard]] Status follow_files(const CertificateFiles& files);
     void serve(const CertifiedKey& pair, WallTime until);

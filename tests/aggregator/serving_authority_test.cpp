@@ -229,5 +229,19 @@ TEST(AuthorityObjectsTest, AConfigurationThatKnowsTheBundleIsLeftAlone) {
               "");
 }
 
+TEST(AuthorityObjectsTest, AnApiServiceIsPatchedUntilItKnowsTheBundle) {
+    const std::string known = base64_encode("bundle");
+
+    EXPECT_EQ(boost::json::parse(
+                  api_service_patch(R"({"metadata":{"uid":"u"},"spec":{"group":"g"}})", "bundle")
+                      .value()),
+              boost::json::parse(R"([{"op":"test","path":"/metadata/uid","value":"u"},
+                  {"op":"add","path":"/spec/caBundle","value":")" +
+                                 known + R"("}])"));
+    EXPECT_EQ(api_service_patch(R"({"spec":{"caBundle":")" + known + R"("}})", "bundle").value(),
+              "");
+    EXPECT_FALSE(api_service_patch("[]", "bundle"));
+}
+
 }  // namespace
 }  // namespace scout::aggregator
