@@ -10,9 +10,12 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include "aggregator/access_reviews.h"
 #include "aggregator/cluster_token_owners.h"
+#include "aggregator/front_proxy.h"
 #include "aggregator/level_labels.h"
 #include "aggregator/live_settings.h"
+#include "aggregator/query_paths.h"
 #include "base/logging.h"
 #include "daemon/http_server.h"
 #include "kube/client.h"
@@ -34,10 +37,15 @@ constexpr std::chrono::milliseconds release_limit{1000};
 constexpr const char* lease_name = "virt-scout-aggregator";
 /// daemonset/base/first-placement.yaml
 constexpr const char* webhook_name = "virt-scout-first";
+/// daemonset/base/query.yaml
+constexpr const char* api_service_name = "v1alpha1.query.virt-scout.io";
 /// A review holds a pod, perhaps with its predecessor; the API server takes objects of 3 MiB. It
-/// keeps a connection that it does not need for 90 s.
-constexpr daemon::HttpLimits https_limits{
-    .body_bytes = std::size_t{8} << 20U, .connections = 256, .idle = std::chrono::seconds{120}};
+/// keeps a connection that it does not need for 90 s. Users may be in hundreds of groups, each of
+/// which is a header.
+constexpr daemon::HttpLimits https_limits{.header_bytes = std::size_t{64} << 10U,
+                                          .body_bytes = std::size_t{8} << 20U,
+                                          .connections = 256,
+                                          .idle = std::chrono::seconds{120}};
 
 std::uint64_t random_seed() {
     std::random_device device;
@@ -94,10 +102,13 @@ struct ClusterSide::Parts {
               {.space = settings.space,
                .names = std::move(settings.https.names),
                .webhooks = {webhook_name},
+               .api_services = {api_service_name},
                .files = std::move(settings.https.files),
                .seed = random_seed()},
               clock),
-          owners(loop, review_client, clock, {.space = settings.space}) {}
+          owners(loop, review_client, clock, {.space = settings.space}),
+          front_proxy(transport, clock, reflecting()),
+          rights(loop, review_client, clock) {}
 
     [[nodiscard]] bool needs_certificate() const {
         return https != nullptr || on_certificate != nullptr;
@@ -120,6 +131,9 @@ struct ClusterSide::Parts {
     PlacementAdmission placement;
     ServingCertificates certificates;
     ClusterTokenOwners owners;
+    FrontProxy front_proxy;
+    AccessReviews rights;
+    std::optional<QueryApi> queries;            ///< none: users are not answered
     std::unique_ptr<daemon::HttpServer> https;  ///< null: nothing is served
     std::function<void(const CertifiedKey&)> on_certificate;
 };
@@ -133,6 +147,12 @@ ClusterSide::~ClusterSide() = default;
 
 void ClusterSide::on_certificate(std::function<void(const CertifiedKey&)> handler) {
     parts_->on_certificate = std::move(handler);
+}
+
+void ClusterSide::answer_users(Questions& questions) {
+    parts_->queries.emplace(
+        questions, [this](const auto& request) { return parts_->front_proxy.user_of(request); },
+        parts_->rights);
 }
 
 TokenOwners& ClusterSide::token_owners() {
@@ -170,9 +190,28 @@ Status ClusterSide::serve_https() {
     parts_->https->route("POST", "/first", [this](daemon::HttpRequest request) {
         return parts_->placement.serve(std::move(request));
     });
+    if (parts_->queries) {
+        serve_queries();
+    }
     parts_->https->start();
     spdlog::info("answering the API server https={}", parts_->https->address());
     return {};
+}
+
+void ClusterSide::serve_queries() {
+    const std::string root{query_root};
+    for (const auto& path : {root, root + "/"}) {
+        parts_->https->route("GET", path, [this](daemon::HttpRequest request) {
+            return parts_->queries->serve(std::move(request));
+        });
+    }
+    parts_->front_proxy.on_authorities([this](const std::string& pem) {
+        if (const auto used = parts_->https->use_client_authorities(pem); !used) {
+            spdlog::error("no front proxy can be believed reason={}",
+                          log_value(used.error().message));
+        }
+    });
+    scope_.spawn("front proxy", [this] { return parts_->front_proxy.run(); });
 }
 
 void ClusterSide::use(const CertifiedKey& pair) {
@@ -218,6 +257,9 @@ ClusterFacts ClusterSide::facts() const {
         facts.serving = parts_->certificates.facts();
     }
     facts.placement = parts_->placement.counters();
+    if (parts_->queries) {
+        facts.queries = parts_->queries->counters();
+    }
     facts.crowded_out = parts_->https == nullptr ? 0 : parts_->https->crowded_out();
     return facts;
 }

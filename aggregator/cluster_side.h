@@ -12,6 +12,7 @@
 #include <boost/asio/any_io_executor.hpp>
 
 #include "aggregator/placement_admission.h"
+#include "aggregator/query_api.h"
 #include "aggregator/serving_certificates.h"
 #include "base/certificates.h"
 #include "base/clock.h"
@@ -53,13 +54,14 @@ struct ClusterFacts {
     std::uint64_t labels_failed = 0;
     ServingFacts serving;  ///< empty: no certificate is needed
     PlacementCounters placement;
+    QueryCounters queries;
     std::uint64_t crowded_out = 0;  ///< questions for whose bodies there was no room
 };
 
 /// All that the aggregator does in a cluster: it follows the API server's objects, stands for
 /// leadership and, as the leader, keeps the nodes' level labels; whether it leads or not, it
-/// answers the API server about new pods. Loop thread; the clock, and the cpu_map of the settings,
-/// must outlive it.
+/// answers the API server about new pods, and users by way of it. Loop thread; the clock, and the
+/// cpu_map of the settings, must outlive it.
 class ClusterSide {
 public:
     ClusterSide(asio::any_io_executor loop, ClusterSettings settings, const Clock& clock);
@@ -71,6 +73,8 @@ public:
 
     /// Called with each certificate that is served from then on; before start().
     void on_certificate(std::function<void(const CertifiedKey&)> handler);
+    /// Who answers users; must outlive this. Before start(); without it their API is not served.
+    void answer_users(Questions& questions);
     /// Whose the tokens of agents are.
     [[nodiscard]] TokenOwners& token_owners();
 
@@ -88,6 +92,7 @@ private:
     struct Parts;
 
     [[nodiscard]] Status serve_https();
+    void serve_queries();
     void use(const CertifiedKey& pair);
 
     asio::any_io_executor loop_;

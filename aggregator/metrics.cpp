@@ -45,6 +45,28 @@ MetricFamily counter(const char* name, const char* help, std::uint64_t number) {
     return family(name, help, MetricType::Counter, {{"", "", number}});
 }
 
+void add_https(const ClusterFacts& facts, std::vector<MetricFamily>& out) {
+    const auto& placement = facts.placement;
+    out.push_back(family("virt_scout_admissions_total",
+                         "Questions of the API server about new pods, by what came of them.",
+                         MetricType::Counter,
+                         {{"result", "patched", placement.patched},
+                          {"result", "unchanged", placement.admitted - placement.patched},
+                          {"result", "refused", placement.refused}}));
+    out.push_back(counter("virt_scout_admission_warnings_total",
+                          "Answers to them that had a warning.", placement.warned));
+    out.push_back(family("virt_scout_queries_total",
+                         "Questions of users by way of the API server, by what came of them.",
+                         MetricType::Counter,
+                         {{"result", "answered", facts.queries.answered},
+                          {"result", "forbidden", facts.queries.forbidden},
+                          {"result", "unknown_user", facts.queries.unknown},
+                          {"result", "busy", facts.queries.busy},
+                          {"result", "failed", facts.queries.failed}}));
+    out.push_back(counter("virt_scout_https_crowded_out_total",
+                          "Requests for whose bodies there was no room.", facts.crowded_out));
+}
+
 void add_cluster(const ClusterFacts& facts, std::vector<MetricFamily>& out) {
     out.push_back(gauge("virt_scout_leader", "1 while this process leads.", facts.leads ? 1 : 0));
     out.push_back(gauge("virt_scout_cluster_synced",
@@ -56,17 +78,7 @@ void add_cluster(const ClusterFacts& facts, std::vector<MetricFamily>& out) {
     out.push_back(family(
         "virt_scout_level_label_writes_total", "Level labels written.", MetricType::Counter,
         {{"result", "accepted", facts.labels_written}, {"result", "failed", facts.labels_failed}}));
-    const auto& placement = facts.placement;
-    out.push_back(family("virt_scout_admissions_total",
-                         "Questions of the API server about new pods, by what came of them.",
-                         MetricType::Counter,
-                         {{"result", "patched", placement.patched},
-                          {"result", "unchanged", placement.admitted - placement.patched},
-                          {"result", "refused", placement.refused}}));
-    out.push_back(counter("virt_scout_admission_warnings_total",
-                          "Answers to them that had a warning.", placement.warned));
-    out.push_back(counter("virt_scout_https_crowded_out_total",
-                          "Requests for whose bodies there was no room.", facts.crowded_out));
+    add_https(facts, out);
     const auto seconds = [](WallTime time) {
         return static_cast<std::uint64_t>(
             std::chrono::floor<std::chrono::seconds>(time).time_since_epoch().count());

@@ -37,6 +37,7 @@ kube::Resource served_as(const std::string& kind, const std::string& api_version
         {"RoleBinding", {"rolebindings", true}},
         {"ClusterRole", {"clusterroles", false}},
         {"ClusterRoleBinding", {"clusterrolebindings", false}},
+        {"APIService", {"apiservices", false}},
         {"CustomResourceDefinition", {"customresourcedefinitions", false}},
         {"ScoutConfig", {"scoutconfigs", false}},
         {"ValidatingAdmissionPolicy", {"validatingadmissionpolicies", false}},
@@ -141,7 +142,8 @@ bool BedClusterTest::is_served(const json::object& definition) {
 }
 
 std::unique_ptr<ClusterSide> BedClusterTest::start(const kube::ClusterAccess& who,
-                                                   const std::string& space, HttpsSettings https) {
+                                                   const std::string& space, HttpsSettings https,
+                                                   Questions* questions) {
     auto side = std::make_unique<ClusterSide>(loop.get_executor(),
                                               ClusterSettings{.access = who,
                                                               .space = space,
@@ -149,6 +151,9 @@ std::unique_ptr<ClusterSide> BedClusterTest::start(const kube::ClusterAccess& wh
                                                               .levels = {},
                                                               .https = std::move(https)},
                                               clock);
+    if (questions != nullptr) {
+        side->answer_users(*questions);
+    }
     const auto started = side->start();
     if (!started) {
         throw std::runtime_error(started.error().message);

@@ -48,7 +48,8 @@ protected:
 
     [[nodiscard]] std::unique_ptr<ClusterSide> start(const kube::ClusterAccess& who,
                                                      const std::string& space,
-                                                     HttpsSettings https = {});
+                                                     HttpsSettings https = {},
+                                                     Questions* questions = nullptr);
     /// All labels are as they should be, and were read again.
     [[nodiscard]] bool settle(const ClusterSide& side);
     void stop(std::unique_ptr<ClusterSide> side);

@@ -175,5 +175,34 @@ TEST_F(BedManifestsTest, NobodyHasARightThatIsRootInDisguise) {
         may(account("virt-scout-agent"), {.verb = "list", .resource = kube::resources::nodes()}));
 }
 
+TEST_F(BedManifestsTest, TheAggregatorMayKnowUsersAndAskAboutThem) {
+    const auto who = account("virt-scout-aggregator");
+    const auto of = [](const char* group, const char* plural, const char* kind) {
+        auto resource = test::core(plural, kind, false);
+        resource.group = group;
+        return resource;
+    };
+    const auto maps = kube::resources::config_maps();
+    const auto services = of("apiregistration.k8s.io", "apiservices", "APIService");
+
+    EXPECT_TRUE(may(who, {.verb = "create",
+                          .resource = of("authorization.k8s.io", "subjectaccessreviews",
+                                         "SubjectAccessReview")}));
+    EXPECT_TRUE(may(who, {.verb = "patch",
+                          .resource = services,
+                          .object = {.space = {}, .name = "v1alpha1.query.virt-scout.io"}}));
+    EXPECT_FALSE(may(who, {.verb = "patch",
+                           .resource = services,
+                           .object = {.space = {}, .name = "v1.kubevirt.io"}}));
+    for (const auto* verb : {"list", "watch"}) {
+        EXPECT_TRUE(may(who, {.verb = verb,
+                              .resource = maps,
+                              .object = {.space = "kube-system",
+                                         .name = "extension-apiserver-authentication"}}));
+        EXPECT_FALSE(may(
+            who, {.verb = verb, .resource = maps, .object = {.space = "kube-system", .name = {}}}));
+    }
+}
+
 }  // namespace
 }  // namespace scout::aggregator
