@@ -202,8 +202,7 @@ Result<Question> parse_question(std::string_view path, std::string_view query) {
         return fail(Errc::not_found,
                     "the server could not find the requested resource: expected "
                     "one that /apis/" +
-                        group_version() + " lists, found " +
-                        log_value(path.substr(0, longest_name)));
+                        group_version() + " lists, found " + log_value(path));
     }
     Question question;
     question.kind = form->kind;

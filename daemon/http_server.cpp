@@ -156,6 +156,10 @@ private:
     Connection connection_;
 };
 
+std::string client_of(HttpConnection& connection, const ClientAuthorities* authorities) {
+    return authorities == nullptr ? std::string{} : connection.client(*authorities);
+}
+
 std::string_view method_of(const HttpRequest& request) {
     return request.method == "HEAD" ? std::string_view{"GET"} : std::string_view{request.method};
 }
@@ -326,9 +330,7 @@ Task<bool> HttpServer::serve_one(Connection connection) {
     }
     const Manner manner = manner_of(parser.get());
     auto request = make_request(parser.release());
-    if (client_authorities_) {
-        request.client = connection->client(*client_authorities_);
-    }
+    request.client = client_of(*connection, client_authorities_.get());
     auto said = co_await answer(std::move(request));
     auto response = make_response(manner, std::move(said));
     error = co_await connection->write(&response, limits_.idle);
