@@ -172,6 +172,7 @@ Task<Status> Aggregator::join_cluster() {
                                   .names = config_.https_names,
                                   .files = std::move(files)}},
         clock_);
+    cluster_->answer_users(pool_);
     if (config_.takes_tokens()) {
         await_agents();
     }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "aggregator/access_reviews.h"
+#include "aggregator/cluster_questions.h"
 #include "aggregator/cluster_token_owners.h"
 #include "aggregator/front_proxy.h"
 #include "aggregator/level_labels.h"
@@ -73,9 +74,20 @@ constexpr double reviews_per_second = 1000;
 
 }  // namespace
 
+/// What answers to users rest on beside nodes and KubeVirt, and who gives them.
+struct ClusterSide::Answers {
+    Answers(Parts& parts, BlockingPool& pool, const Clock& clock);
+
+    kube::Informer<kube::Vmi> vmis;
+    kube::Informer<kube::Migration> migrations;
+    kube::Informer<kube::LauncherPod> launchers;
+    ClusterQuestions questions;
+};
+
 struct ClusterSide::Parts {
     Parts(const asio::any_io_executor& loop, ClusterSettings settings, const Clock& clock)
         : https_address(settings.https.listen),
+          levels(settings.levels),
           transport(loop, settings.access, clock),
           client(transport, clock, calling(calls_per_second)),
           review_transport(loop, settings.access, clock),
@@ -115,6 +127,7 @@ struct ClusterSide::Parts {
     }
 
     std::string https_address;
+    cluster::LevelOptions levels;  ///< that were given
     kube::HttpTransport transport;
     kube::Client client;
     kube::HttpTransport review_transport;  ///< neither lease nor labels wait behind tokens
@@ -133,13 +146,34 @@ struct ClusterSide::Parts {
     ClusterTokenOwners owners;
     FrontProxy front_proxy;
     AccessReviews rights;
+    std::unique_ptr<Answers> answers;           ///< null: none, or somebody else's
     std::optional<QueryApi> queries;            ///< none: users are not answered
     std::unique_ptr<daemon::HttpServer> https;  ///< null: nothing is served
     std::function<void(const CertifiedKey&)> on_certificate;
 };
 
+ClusterSide::Answers::Answers(Parts& parts, BlockingPool& pool, const Clock& clock)
+    : vmis(parts.transport, clock,
+           {.resource = kube::resources::virtual_machine_instances(), .selection = {}},
+           &kube::decode_vmi, reflecting()),
+      migrations(parts.transport, clock,
+                 {.resource = kube::resources::migrations(), .selection = {}},
+                 &kube::decode_migration, reflecting()),
+      launchers(
+          parts.transport, clock,
+          {.resource = kube::resources::pods(), .selection = {.labels = kube::launcher_selector}},
+          &kube::decode_launcher_pod, reflecting()),
+      questions({.nodes = parts.nodes,
+                 .kubevirts = parts.kubevirts,
+                 .vmis = vmis,
+                 .migrations = migrations,
+                 .launchers = launchers,
+                 .settings = parts.live},
+                parts.levels, pool, clock) {}
+
 ClusterSide::ClusterSide(asio::any_io_executor loop, ClusterSettings settings, const Clock& clock)
     : loop_(loop),
+      clock_(clock),
       scope_(loop),
       parts_(std::make_unique<Parts>(loop, std::move(settings), clock)) {}
 
@@ -153,6 +187,11 @@ void ClusterSide::answer_users(Questions& questions) {
     parts_->queries.emplace(
         questions, [this](const auto& request) { return parts_->front_proxy.user_of(request); },
         parts_->rights);
+}
+
+void ClusterSide::answer_users(BlockingPool& pool) {
+    parts_->answers = std::make_unique<Answers>(*parts_, pool, clock_);
+    answer_users(parts_->answers->questions);
 }
 
 TokenOwners& ClusterSide::token_owners() {
@@ -212,6 +251,11 @@ void ClusterSide::serve_queries() {
         }
     });
     scope_.spawn("front proxy", [this] { return parts_->front_proxy.run(); });
+    if (auto* const answers = parts_->answers.get()) {
+        scope_.spawn("vmis", [answers] { return answers->vmis.run(); });
+        scope_.spawn("migrations", [answers] { return answers->migrations.run(); });
+        scope_.spawn("launchers", [answers] { return answers->launchers.run(); });
+    }
 }
 
 void ClusterSide::use(const CertifiedKey& pair) {

@@ -22,6 +22,10 @@
 #include "cluster/levels.h"
 #include "kube/access.h"
 
+namespace scout {
+class BlockingPool;
+}  // namespace scout
+
 namespace scout::aggregator {
 
 class TokenOwners;
@@ -75,6 +79,9 @@ public:
     void on_certificate(std::function<void(const CertifiedKey&)> handler);
     /// Who answers users; must outlive this. Before start(); without it their API is not served.
     void answer_users(Questions& questions);
+    /// The same from the cluster's objects, which are followed for it then; work is done in the
+    /// pool.
+    void answer_users(BlockingPool& pool);
     /// Whose the tokens of agents are.
     [[nodiscard]] TokenOwners& token_owners();
 
@@ -89,6 +96,7 @@ public:
     [[nodiscard]] std::uint16_t https_port() const;
 
 private:
+    struct Answers;
     struct Parts;
 
     [[nodiscard]] Status serve_https();
@@ -96,6 +104,7 @@ private:
     void use(const CertifiedKey& pair);
 
     asio::any_io_executor loop_;
+    const Clock& clock_;
     TaskScope scope_;
     std::unique_ptr<Parts> parts_;
 };

@@ -19,13 +19,12 @@
 #include "kube/http_transport.h"
 #include "kube/informer.h"
 #include "kube/objects/bare_object.h"
+#include "kube/objects/launcher_pod.h"
 #include "migration/feature_set.h"
 
 /// `debug watch`: for support, and for trying our informers against any API server.
 namespace scout::cli {
 namespace {
-
-constexpr const char* launcher_selector = "kubevirt.io=virt-launcher";
 
 struct KnownKind {
     std::vector<std::string_view> names;
@@ -38,7 +37,7 @@ const std::vector<KnownKind>& known_kinds() {
     static const std::vector<KnownKind> kinds{
         {{"nodes", "node", "no"}, resources::nodes},
         {{"pods", "pod", "po"}, resources::pods},
-        {{"launchers", "launcher", "virt-launcher"}, resources::pods, launcher_selector},
+        {{"launchers", "launcher", "virt-launcher"}, resources::pods, kube::launcher_selector},
         {{"vmis", "vmi", "virtualmachineinstances"}, resources::virtual_machine_instances},
         {{"vmims", "vmim", "virtualmachineinstancemigrations"}, resources::migrations},
         {{"kubevirts", "kubevirt", "kv"}, resources::kubevirts},

@@ -25,8 +25,6 @@ using namespace std::chrono_literals;
 constexpr std::chrono::milliseconds look_every = 50ms;
 /// With a server that fails from the start: it may be restarting.
 constexpr std::chrono::milliseconds patience = 10s;
-constexpr const char* launcher_selector = "kubevirt.io=virt-launcher";
-
 kube::ReflectorSettings reading() {
     kube::ReflectorSettings settings;
     settings.seed = std::random_device{}();
@@ -94,7 +92,7 @@ struct Kinds {
           vmis(transport, clock, kube::resources::virtual_machine_instances(), &kube::decode_vmi),
           migrations(transport, clock, kube::resources::migrations(), &kube::decode_migration),
           launchers(transport, clock, kube::resources::pods(), &kube::decode_launcher_pod,
-                    launcher_selector) {}
+                    kube::launcher_selector) {}
 
     /// Visit: (Kind&) for each of them.
     template <class Visit>

@@ -12,6 +12,9 @@ namespace scout::kube {
 
 class JsonObject;
 
+/// The pods that are launchers.
+inline constexpr const char* launcher_selector = "kubevirt.io=virt-launcher";
+
 /// What we use of a virt-launcher pod (dossier §9.1).
 struct LauncherPod {
     ObjectMeta meta;
