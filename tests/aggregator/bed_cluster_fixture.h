@@ -50,9 +50,19 @@ protected:
                                                      const std::string& space,
                                                      HttpsSettings https = {},
                                                      Questions* questions = nullptr);
+    /// One that answers users from the objects of the cluster.
+    [[nodiscard]] std::unique_ptr<ClusterSide> start_answering(const kube::ClusterAccess& who,
+                                                               const std::string& space,
+                                                               HttpsSettings https,
+                                                               BlockingPool& pool);
     /// All labels are as they should be, and were read again.
     [[nodiscard]] bool settle(const ClusterSide& side);
     void stop(std::unique_ptr<ClusterSide> side);
+
+private:
+    [[nodiscard]] std::unique_ptr<ClusterSide> make(const kube::ClusterAccess& who,
+                                                    const std::string& space, HttpsSettings https);
+    static void begin(ClusterSide& side);
 };
 
 }  // namespace scout::aggregator

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Users of different rights ask through a real API server, and strangers past it.
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include <gmock/gmock.h>
 
 #include "aggregator/questions.h"
+#include "base/offload.h"
 #include "tests/aggregator/bed_cluster_fixture.h"
 
 namespace scout::aggregator {
@@ -54,8 +56,7 @@ protected:
             return;
         }
         space = new_space();
-        side =
-            start(access, space, {.listen = "127.0.0.1:0", .names = {}, .files = {}}, &questions);
+        side = begin();
         for (auto& manifest : read_manifest("query.yaml")) {
             if (manifest.resource.kind == "APIService") {
                 auto& spec = manifest.body["spec"].as_object();
@@ -69,6 +70,9 @@ protected:
         create(scout::test::core("services", "Service"), space,
                {{"metadata", {{"name", "virt-scout-aggregator"}}},
                 {"spec", {{"type", "ExternalName"}, {"externalName", "localhost"}}}});
+    }
+    [[nodiscard]] virtual std::unique_ptr<ClusterSide> begin() {
+        return start(access, space, https, &questions);
     }
     void TearDown() override {
         if (side) {
@@ -162,6 +166,7 @@ protected:
         return who;
     }
 
+    const HttpsSettings https{.listen = "127.0.0.1:0", .names = {}, .files = {}};
     std::string space;
     EchoQuestions questions;
     std::unique_ptr<ClusterSide> side;
@@ -241,6 +246,49 @@ TEST_F(BedQueryTest, HeadersAreNothingWithoutTheProxysCertificate) {
     proxy.client_certificate = {.text = {}, .file = folder / "front-proxy.crt"};
     proxy.client_key = {.text = {}, .file = folder / "front-proxy.key"};
     EXPECT_EQ(ask(proxy, base + "/nodes").value(), echo(Question::Kind::nodes, "", "", true));
+}
+
+/// Answered from the objects of the bed.
+class BedAnswersTest : public BedQueryTest {
+protected:
+    std::unique_ptr<ClusterSide> begin() override {
+        return start_answering(access, space, https, pool);
+    }
+
+    BlockingPool pool{2};
+};
+
+TEST_F(BedAnswersTest, TellsOfNodesAndWhereTheirGuestsCanGo) {
+    const std::string arch = "answers";
+    make_node(arch, "a", "x");
+    make_node(arch, "b", "x");
+    make_node(arch, "c", "y");
+    ASSERT_TRUE(becomes_available()) << availability();
+
+    json::value nodes;
+    EXPECT_TRUE(run_until([&] {
+        const auto answer = ask(access, base + "/nodes");
+        nodes = answer ? json::parse(*answer) : json::value{answer.error().error.message};
+        return answer && answer->find("answers-c") != std::string::npos;
+    })) << nodes;
+    for (const auto& node : nodes.at("nodes").as_array()) {
+        if (node.at("name") == "answers-a") {
+            EXPECT_EQ(node.at("level"), 50);
+            EXPECT_EQ(node.at("destinations"), 1);
+        }
+    }
+    const auto where = ask(access, base + "/nodes/answers-a/where");
+    ASSERT_TRUE(where) << where.error().error.message;
+    for (const auto& node : json::parse(*where).at("nodes").as_array()) {
+        if (node.at("node") == "answers-b" || node.at("node") == "answers-c") {
+            EXPECT_EQ(node.at("comparison").at("gate"),
+                      node.at("node") == "answers-b" ? "CAN" : "CANNOT")
+                << node;
+        }
+    }
+    EXPECT_THAT(refusal(404, access, base + "/nodes/answers-d/where"), HasSubstr("answers-"));
+    EXPECT_THAT(refusal(404, access, base + "/namespaces/ns/virtualmachineinstances/vm/where"),
+                HasSubstr("ns/vm"));
 }
 
 }  // namespace
