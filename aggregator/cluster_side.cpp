@@ -147,7 +147,7 @@ struct ClusterSide::Parts {
     FrontProxy front_proxy;
     AccessReviews rights;
     std::unique_ptr<Answers> answers;           ///< null: none, or somebody else's
-    std::optional<QueryApi> queries;            ///< none: users are not answered
+    std::unique_ptr<QueryApi> queries;          ///< null: users are not answered
     std::unique_ptr<daemon::HttpServer> https;  ///< null: nothing is served
     std::function<void(const CertifiedKey&)> on_certificate;
 };
@@ -184,7 +184,7 @@ void ClusterSide::on_certificate(std::function<void(const CertifiedKey&)> handle
 }
 
 void ClusterSide::answer_users(Questions& questions) {
-    parts_->queries.emplace(
+    parts_->queries = std::make_unique<QueryApi>(
         questions, [this](const auto& request) { return parts_->front_proxy.user_of(request); },
         parts_->rights);
 }
@@ -229,7 +229,7 @@ Status ClusterSide::serve_https() {
     parts_->https->route("POST", "/first", [this](daemon::HttpRequest request) {
         return parts_->placement.serve(std::move(request));
     });
-    if (parts_->queries) {
+    if (parts_->queries != nullptr) {
         serve_queries();
     }
     parts_->https->start();
@@ -301,7 +301,7 @@ ClusterFacts ClusterSide::facts() const {
         facts.serving = parts_->certificates.facts();
     }
     facts.placement = parts_->placement.counters();
-    if (parts_->queries) {
+    if (parts_->queries != nullptr) {
         facts.queries = parts_->queries->counters();
     }
     facts.crowded_out = parts_->https == nullptr ? 0 : parts_->https->crowded_out();

@@ -279,7 +279,8 @@ TEST_F(BedAnswersTest, TellsOfNodesAndWhereTheirGuestsCanGo) {
     }
     const auto where = ask(access, base + "/nodes/answers-a/where");
     ASSERT_TRUE(where) << where.error().error.message;
-    for (const auto& node : json::parse(*where).at("nodes").as_array()) {
+    const auto placement = json::parse(*where);
+    for (const auto& node : placement.at("nodes").as_array()) {
         if (node.at("node") == "answers-b" || node.at("node") == "answers-c") {
             EXPECT_EQ(node.at("comparison").at("gate"),
                       node.at("node") == "answers-b" ? "CAN" : "CANNOT")
