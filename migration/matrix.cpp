@@ -44,13 +44,24 @@ struct ClassHash {
     }
 };
 
+/// What the truth layer goes by; null: the labels.
+struct KnownProfile {
+    const Profile* profile = nullptr;
+    std::string_view digest;
+    Matrix::LabelsFrom labels{};
+
+    [[nodiscard]] bool derives_labels() const {
+        return profile != nullptr && labels == Matrix::LabelsFrom::profile;
+    }
+};
+
 }  // namespace
 
 class Matrix::Impl {
 public:
     explicit Impl(Options options) : options_(std::move(options)) {}
 
-    NodeId add(std::span<const LabelView> labels, const Profile* profile, std::string_view digest);
+    NodeId add(std::span<const LabelView> labels, const KnownProfile& profile);
     void remove(NodeId node);
     [[nodiscard]] std::size_t nodes() const noexcept { return nodes_.size() - free_nodes_.size(); }
     [[nodiscard]] std::size_t classes() const noexcept { return by_facts_.size(); }
@@ -69,9 +80,8 @@ private:
     static constexpr std::array<Layer, 2> layers{Layer::stock, Layer::truth};
     static std::size_t index(Layer layer) { return layer == Layer::stock ? 0 : 1; }
 
-    std::uint32_t class_for(std::span<const LabelView> labels, const Profile* profile,
-                            std::string_view digest);
-    std::uint32_t find_or_make(std::span<const LabelView> labels, const Profile* profile);
+    std::uint32_t class_for(std::span<const LabelView> labels, const KnownProfile& profile);
+    std::uint32_t find_or_make(std::span<const LabelView> labels, const KnownProfile& profile);
     std::uint32_t new_class(NodeClass facts, std::vector<Interner::Id> names);
     void drop_class(std::uint32_t id);
     void resize(std::uint32_t id, int change);
@@ -89,9 +99,9 @@ private:
     std::vector<NodeId> free_nodes_;
 };
 
-std::uint32_t Matrix::Impl::class_for(std::span<const LabelView> labels, const Profile* profile,
-                                      std::string_view digest) {
-    enum Kind : std::uint8_t { key_kind, value_kind, digest_kind };
+std::uint32_t Matrix::Impl::class_for(std::span<const LabelView> labels,
+                                      const KnownProfile& profile) {
+    enum Kind : std::uint8_t { key_kind, value_kind, digest_kind, digest_beside_labels_kind };
     Fingerprint print;
     for (const auto& [key, value] : labels) {
         if (matters_to_class(key, value)) {
@@ -101,8 +111,9 @@ std::uint32_t Matrix::Impl::class_for(std::span<const LabelView> labels, const P
             }
         }
     }
-    if (profile != nullptr) {
-        print.add(digest, digest_kind);
+    if (profile.profile != nullptr) {
+        print.add(profile.digest,
+                  profile.derives_labels() ? digest_kind : digest_beside_labels_kind);
     }
     if (const auto found = by_labels_.find(print); found != by_labels_.end()) {
         return found->second;
@@ -116,7 +127,7 @@ std::uint32_t Matrix::Impl::class_for(std::span<const LabelView> labels, const P
 }
 
 std::uint32_t Matrix::Impl::find_or_make(std::span<const LabelView> labels,
-                                         const Profile* profile) {
+                                         const KnownProfile& profile) {
     Labels relevant;
     for (const auto& [key, value] : labels) {
         if (matters_to_class(key, value)) {
@@ -124,9 +135,11 @@ std::uint32_t Matrix::Impl::find_or_make(std::span<const LabelView> labels,
         }
     }
     std::vector<Interner::Id> names;
-    const auto node = profile == nullptr ? stock_node(relevant)
-                                         : derived_stock_node(relevant, *profile, {}, options_.map);
-    auto facts = make_class(node, profile, options_.machine_type, options_.map, names_, names);
+    const auto node = profile.derives_labels()
+                          ? derived_stock_node(relevant, *profile.profile, {}, options_.map)
+                          : stock_node(relevant);
+    auto facts =
+        make_class(node, profile.profile, options_.machine_type, options_.map, names_, names);
     if (const auto found = by_facts_.find(facts); found != by_facts_.end()) {
         release(names);
         return found->second;
@@ -203,9 +216,8 @@ void Matrix::Impl::drop_class(std::uint32_t id) {
     std::erase_if(by_labels_, [id](const auto& entry) { return entry.second == id; });
 }
 
-Matrix::NodeId Matrix::Impl::add(std::span<const LabelView> labels, const Profile* profile,
-                                 std::string_view digest) {
-    const auto id = class_for(labels, profile, digest);
+Matrix::NodeId Matrix::Impl::add(std::span<const LabelView> labels, const KnownProfile& profile) {
+    const auto id = class_for(labels, profile);
     resize(id, +1);
     if (free_nodes_.empty()) {
         nodes_.push_back(id);
@@ -249,8 +261,8 @@ Matrix::Matrix(Matrix&&) noexcept = default;
 Matrix& Matrix::operator=(Matrix&&) noexcept = default;
 
 Matrix::NodeId Matrix::add(std::span<const LabelView> labels, const Profile* profile,
-                           std::string_view digest) {
-    return impl_->add(labels, profile, digest);
+                           std::string_view digest, LabelsFrom from) {
+    return impl_->add(labels, {.profile = profile, .digest = digest, .labels = from});
 }
 void Matrix::remove(NodeId node) {
     impl_->remove(node);

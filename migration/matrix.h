@@ -45,12 +45,19 @@ public:
     Matrix(const Matrix&) = delete;
     Matrix& operator=(const Matrix&) = delete;
 
-    /// Adds a node. Labels in any order; those that do not matter are passed over. With a profile
-    /// they are those derived from it (labeller_labels()). `profile` null:
-    /// the truth layer knows the node by its labels alone (design §5: guest = required ∪ (model
-    /// expansion ∩ own cpu-feature labels), supported = cpu-feature labels).
+    /// Where the labels of a node that has a profile come from.
+    enum class LabelsFrom : std::uint8_t {
+        profile,  ///< derived from it (labeller_labels()): what it does not tell, they do not
+                  ///< either
+        node,     ///< as KubeVirt wrote them: what is not among them, the node lacks
+    };
+
+    /// Adds a node. Labels in any order; those that do not matter are passed over. `profile` null:
+    /// they are the node's own, and the truth layer knows it by them alone (design §5: guest =
+    /// required ∪ (model expansion ∩ own cpu-feature labels), supported = cpu-feature labels).
     /// `digest` names the profile (content address); equal digests must mean equal profiles.
-    NodeId add(std::span<const LabelView> labels, const Profile* profile, std::string_view digest);
+    NodeId add(std::span<const LabelView> labels, const Profile* profile, std::string_view digest,
+               LabelsFrom from = LabelsFrom::profile);
     void remove(NodeId node);
 
     [[nodiscard]] std::size_t nodes() const noexcept;

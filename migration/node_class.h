@@ -99,8 +99,8 @@ struct NodeClass {
 /// judged by no other.
 [[nodiscard]] bool matters_to_class(std::string_view key, std::string_view value) noexcept;
 
-/// Facts of a class from its labels, and from its profile where there is one (then `node` is of
-/// derived_stock_node()). `acquired` gets every
+/// Facts of a class: those of the gate from its labels, those of the truth layer from its profile
+/// where there is one, else from the labels too. `acquired` gets every
 /// number taken from the interner; it is released with the class.
 [[nodiscard]] NodeClass make_class(const StockNode& node, const Profile* profile,
                                    const std::string& machine_type, const CpuMap* map,
