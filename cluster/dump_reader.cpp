@@ -18,6 +18,7 @@ namespace {
 constexpr std::string_view list_suffix = "List";
 constexpr unsigned most_lists = 4;  ///< one in the other
 constexpr std::string_view kubevirt_group = "kubevirt.io";
+constexpr std::string_view our_group = "virt-scout.io";
 
 bool is_json(std::string_view text) {
     const auto first = text.find_first_not_of(" \t\r\n");
@@ -91,7 +92,8 @@ Dump DumpReader::take() {
                      .kubevirts = values_of(kubevirts_),
                      .vmis = values_of(vmis_),
                      .migrations = values_of(migrations_),
-                     .launchers = values_of(launchers_)};
+                     .launchers = values_of(launchers_),
+                     .profiles = values_of(profiles_)};
     return std::move(dump_);
 }
 
@@ -163,7 +165,10 @@ Status DumpReader::decode(kube::JsonObject& object, std::string_view group, std:
         }
         return put(launchers_, std::move(pod));
     }
-    // Entries of typed lists do not say their group: the kinds are KubeVirt's alone.
+    // Entries of typed lists do not say their group: the kinds are ours and KubeVirt's alone.
+    if (kind == "CPUProfile" && (group == our_group || group.empty())) {
+        return put(profiles_, decode_cpu_profile(object));
+    }
     if (group == kubevirt_group || group.empty()) {
         if (kind == "VirtualMachineInstance") {
             return put(vmis_, kube::decode_vmi(object));

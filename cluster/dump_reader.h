@@ -62,6 +62,7 @@ private:
     Known<kube::Vmi> vmis_;
     Known<kube::Migration> migrations_;
     Known<kube::LauncherPod> launchers_;
+    Known<CpuProfile> profiles_;
     unsigned lists_ = 0;        ///< that are being read, one in the other
     std::size_t not_kept_ = 0;  ///< of what was left out
 };

@@ -3,7 +3,6 @@
 
 #include "cluster/judge_node.h"
 #include "cluster/node_state.h"
-#include "migration/label_profile.h"
 
 namespace scout::cluster {
 Result<migration::Placement> place_host_model(const Objects& objects, std::string_view node,
@@ -15,7 +14,8 @@ Result<migration::Placement> place_host_model(const Objects& objects, std::strin
     const auto& from = **found;
     const auto rules = counting_rules(options, objects.kubevirts);
     const auto state = node_state(from, now, rules);
-    const auto profile = migration::label_profile(state.stock, options.map);
+    const auto profile =
+        truth_profile(node_profile(from, state.stock, objects), state.stock, options.map);
     const auto machine = machine_type_for(state.stock.arch, options, objects.kubevirts);
     const auto guest = migration::host_model_guest(profile);
     const auto stock = migration::stock_host_model_guest(state.stock, machine);
@@ -26,9 +26,10 @@ Result<migration::Placement> place_host_model(const Objects& objects, std::strin
     for (const auto& target : objects.nodes) {
         if (&target != &from) {
             const auto there = node_state(target, now, rules);
+            const auto chosen = node_profile(target, there.stock, objects);
             placement.nodes.push_back(
                 {.node = target.meta.name,
-                 .comparison = judge_node(ready, target, there, options.map)});
+                 .comparison = judge_node(ready, target, there, chosen, options.map)});
         }
     }
     return placement;

@@ -11,8 +11,8 @@
 
 namespace scout::cluster {
 
-/// Where a host-model guest can go that starts on this node now, from the Node objects alone: both
-/// layers, and nodes that take no VMs now. `options.layer` does not matter here. Pure. Errors:
+/// Where a host-model guest can go that starts on this node now, from a cluster's objects alone:
+/// both layers, and nodes that take no VMs now. `options.layer` does not matter here. Pure. Errors:
 /// not_found, with the name that is nearest.
 [[nodiscard]] Result<migration::Placement> place_host_model(const Objects& objects,
                                                             std::string_view node, WallTime now,

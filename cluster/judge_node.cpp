@@ -22,8 +22,9 @@ void only(migration::Comparison& answer, migration::Reason reason) {
 }  // namespace
 
 migration::Comparison judge_node(const migration::PreparedGuest& guest, const kube::Node& node,
-                                 const NodeState& state, const migration::CpuMap* map) {
-    const auto profile = migration::label_profile(state.stock, map);
+                                 const NodeState& state, const NodeProfile& chosen,
+                                 const migration::CpuMap* map) {
+    const auto profile = truth_profile(chosen, state.stock, map);
     const auto facts = migration::label_facts(state.stock);
     const migration::NodeView view{
         .profile = profile, .facts = facts, .labels = state.labels, .labels_derived = false};

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "base/number.h"
+#include "cluster/node_profile.h"
 
 namespace scout::cluster {
 namespace {
@@ -41,7 +42,7 @@ void LevelKeeper::start_over(LevelOptions options, std::vector<kube::KubeVirt> k
     options_.counting = counting_rules(options_, kubevirts_);
 }
 
-void LevelKeeper::put(const kube::Node& object, WallTime now) {
+void LevelKeeper::put(const kube::Node& object, WallTime now, const CpuProfile* named) {
     const auto [place, fresh] = nodes_.try_emplace(object.meta.name);
     auto& node = place->second;
     node.name = place->first;
@@ -54,11 +55,13 @@ void LevelKeeper::put(const kube::Node& object, WallTime now) {
     const auto carried = object.labels.find(level_label);
     node.carried = carried ? std::optional<std::string>{*carried} : std::nullopt;
     const auto state = node_state(object, now, options_.counting, node.cordon_seen);
+    const auto chosen = node_profile(object, state.stock, named);
+    note_profile(node, chosen.object != nullptr, !chosen.why_labels.empty());
     // The new seat is taken before the old one is left: most changes lead to the same class, which
     // must not vanish in between.
     const auto before = std::exchange(node.seat, Seat{});
     if (state.not_counted.empty()) {
-        sit_down(node, object, state.stock.arch);
+        sit_down(node, object, state.stock.arch, chosen.object);
     }
     leave(before);
     expect(node, state.counts_until);
@@ -71,6 +74,7 @@ void LevelKeeper::remove(std::string_view name) {
         return;
     }
     stop_counting(found->second);
+    note_profile(found->second, false, false);
     touched_.erase(&found->second);
     nodes_.erase(found);
 }
@@ -154,9 +158,23 @@ LevelKeeper::Group& LevelKeeper::group_of(const std::string& arch) {
         .first->second;
 }
 
-void LevelKeeper::sit_down(Node& node, const kube::Node& object, const std::string& arch) {
+void LevelKeeper::note_profile(Node& node, bool used, bool unused) {
+    const auto recount = [](std::size_t& count, bool& is, bool now) {
+        count -= is ? 1 : 0;
+        count += now ? 1 : 0;
+        is = now;
+    };
+    recount(by_profile_, node.by_profile, used);
+    recount(profile_unused_, node.profile_unused, unused);
+}
+
+void LevelKeeper::sit_down(Node& node, const kube::Node& object, const std::string& arch,
+                           const CpuProfile* profile) {
     auto& group = group_of(arch);
-    const auto place = group.matrix.add(views(object.labels), nullptr, {});
+    const auto place = profile == nullptr ? group.matrix.add(views(object.labels), nullptr, {})
+                                          : group.matrix.add(views(object.labels),
+                                                             &profile->profile, profile->meta.name,
+                                                             migration::Matrix::LabelsFrom::node);
     auto& mates = group.classes[group.matrix.class_of(place)].nodes;
     node.seat = {.group = &group, .place = place, .index = mates.size()};
     mates.push_back(&node);
@@ -198,8 +216,6 @@ void LevelKeeper::expect(Node& node, std::optional<WallTime> counts_until) {
     }
 }
 
-/// All nodes of a class have one level.
-
 bool LevelKeeper::is_carried(std::string_view arch, unsigned level) const {
     return std::any_of(nodes_.begin(), nodes_.end(), [this, arch, level](const auto& entry) {
         const auto& [name, node] = entry;
@@ -214,6 +230,7 @@ bool LevelKeeper::is_carried(std::string_view arch, unsigned level) const {
     });
 }
 
+/// All nodes of a class have one level.
 void LevelKeeper::find_changed_levels(Group& group) {
     for (auto& [number, members] : group.classes) {
         const auto level = level_of(*members.nodes.front());

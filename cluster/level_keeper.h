@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "cluster/cpu_profile.h"
 #include "cluster/levels.h"
 #include "kube/objects/kubevirt.h"
 #include "kube/objects/node.h"
@@ -50,8 +51,9 @@ public:
     /// was seen of cordons and told of labels is kept.
     void start_over(LevelOptions options, std::vector<kube::KubeVirt> kubevirts);
 
-    /// A node that came or changed.
-    void put(const kube::Node& node, WallTime now);
+    /// A node that came or changed, or whose profile did. `named`: the CPUProfile that it names,
+    /// null if there is none.
+    void put(const kube::Node& node, WallTime now, const CpuProfile* named = nullptr);
     /// A node that went; nothing if it is not known.
     void remove(std::string_view name);
     /// Nodes whose grace is over cease to count.
@@ -78,6 +80,10 @@ public:
     [[nodiscard]] LevelStanding standing(std::string_view arch, std::size_t most_names) const;
 
     [[nodiscard]] std::size_t nodes() const noexcept { return nodes_.size(); }
+    /// Nodes that the truth layer knows by a profile, and those that name one which is not used:
+    /// there is none of that name, or their labels say otherwise.
+    [[nodiscard]] std::size_t by_profile() const noexcept { return by_profile_; }
+    [[nodiscard]] std::size_t profile_unused() const noexcept { return profile_unused_; }
 
 private:
     struct Node;
@@ -105,11 +111,15 @@ private:
         bool cordoned = false;
         std::optional<WallTime> cordon_seen;
         std::optional<WallTime> counts_until;
+        bool by_profile = false;
+        bool profile_unused = false;
         Seat seat;
     };
 
     [[nodiscard]] Group& group_of(const std::string& arch);
-    void sit_down(Node& node, const kube::Node& object, const std::string& arch);
+    void note_profile(Node& node, bool used, bool unused);
+    void sit_down(Node& node, const kube::Node& object, const std::string& arch,
+                  const CpuProfile* profile);
     void leave(const Seat& seat);
     void stop_counting(Node& node);
     void expect(Node& node, std::optional<WallTime> counts_until);
@@ -124,6 +134,8 @@ private:
     std::map<std::string, Node, std::less<>> nodes_;
     std::set<std::pair<WallTime, Node*>> graces_;
     std::unordered_set<Node*> touched_;  ///< since changes were taken
+    std::size_t by_profile_ = 0;
+    std::size_t profile_unused_ = 0;
 };
 
 }  // namespace scout::cluster

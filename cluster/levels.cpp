@@ -7,8 +7,8 @@
 #include <map>
 #include <utility>
 
+#include "cluster/node_profile.h"
 #include "migration/comparison.h"
-#include "migration/label_profile.h"
 #include "migration/matrix.h"
 #include "migration/node_class.h"
 
@@ -43,7 +43,7 @@ public:
           kubevirts_(objects.kubevirts),
           rules_(counting_rules(options, objects.kubevirts)) {
         for (const auto& node : objects.nodes) {
-            enter(node, now);
+            enter(node, objects, now);
         }
         for (const auto& each : classes_) {
             targets_.push_back(migration::prepare({.profile = each.profile,
@@ -86,10 +86,10 @@ private:
         [[nodiscard]] bool counted() const { return answer.not_counted.empty(); }
     };
 
-    void enter(const kube::Node& node, WallTime now) {
+    void enter(const kube::Node& node, const Objects& objects, WallTime now) {
         const auto state = node_state(node, now, rules_);
         Known known{.arch = state.stock.arch,
-                    .number = class_of(state),
+                    .number = class_of(state, node_profile(node, state.stock, objects)),
                     .target = is_of_kubevirt(node),
                     .closed = std::nullopt,
                     .answer = {.name = node.meta.name,
@@ -108,18 +108,19 @@ private:
         nodes_.push_back(std::move(known));
     }
 
-    std::size_t class_of(const NodeState& state) {
-        migration::Labels key;
+    std::size_t class_of(const NodeState& state, const NodeProfile& chosen) {
+        migration::Labels labels;
         for (const auto& [name, value] : state.labels) {
             if (migration::matters_to_class(name, value)) {
-                key.emplace_hint(key.end(), name, value);
+                labels.emplace_hint(labels.end(), name, value);
             }
         }
-        const auto [place, fresh] = numbers_.try_emplace(std::move(key), classes_.size());
+        const auto [place, fresh] =
+            numbers_.try_emplace({chosen.object, std::move(labels)}, classes_.size());
         if (fresh) {
             classes_.push_back({.stock = state.stock,
-                                .profile = migration::label_profile(state.stock, options_.map),
-                                .labels = place->first,
+                                .profile = truth_profile(chosen, state.stock, options_.map),
+                                .labels = place->first.second,
                                 .nodes = {}});
         }
         return place->second;
@@ -194,7 +195,7 @@ private:
     const std::vector<kube::KubeVirt>& kubevirts_;
     CountingRules rules_;
     std::vector<Known> nodes_;
-    std::map<migration::Labels, std::size_t> numbers_;
+    std::map<std::pair<const CpuProfile*, migration::Labels>, std::size_t> numbers_;
     std::vector<Class> classes_;
     std::vector<migration::PreparedNode> targets_;  ///< the classes as targets
     std::map<std::string, std::uint32_t> counted_;  ///< by architecture

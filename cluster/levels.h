@@ -14,7 +14,7 @@
 #include "migration/cpu_map.h"
 #include "migration/verdict.h"
 
-/// Where host-model guests of each node of a cluster can go, from its Node objects alone, and the
+/// Where host-model guests of each node of a cluster can go, from its objects alone, and the
 /// proposal's level that follows (design §5, proposals/host-model-migratability.md). Pure.
 namespace scout::cluster {
 

@@ -92,7 +92,8 @@ struct Kinds {
           vmis(transport, clock, kube::resources::virtual_machine_instances(), &kube::decode_vmi),
           migrations(transport, clock, kube::resources::migrations(), &kube::decode_migration),
           launchers(transport, clock, kube::resources::pods(), &kube::decode_launcher_pod,
-                    kube::launcher_selector) {}
+                    kube::launcher_selector),
+          profiles(transport, clock, kube::resources::cpu_profiles(), &decode_cpu_profile) {}
 
     /// Visit: (Kind&) for each of them.
     template <class Visit>
@@ -102,6 +103,7 @@ struct Kinds {
         visit(vmis);
         visit(migrations);
         visit(launchers);
+        visit(profiles);
     }
 
     Kind<kube::Node> nodes;
@@ -109,6 +111,7 @@ struct Kinds {
     Kind<kube::Vmi> vmis;
     Kind<kube::Migration> migrations;
     Kind<kube::LauncherPod> launchers;
+    Kind<CpuProfile> profiles;
 };
 
 /// Runs the loop until all is known that can be, or the time is over.
@@ -177,7 +180,8 @@ Result<Dump> read_cluster(const kube::ClusterAccess& access, const Clock& clock,
                     .kubevirts = kinds.kubevirts.take(dump),
                     .vmis = kinds.vmis.take(dump),
                     .migrations = kinds.migrations.take(dump),
-                    .launchers = kinds.launchers.take(dump)};
+                    .launchers = kinds.launchers.take(dump),
+                    .profiles = kinds.profiles.take(dump)};
     return dump;
 }
 

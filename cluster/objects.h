@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cluster/cpu_profile.h"
 #include "kube/objects/kubevirt.h"
 #include "kube/objects/launcher_pod.h"
 #include "kube/objects/migration.h"
@@ -21,6 +22,7 @@ struct Objects {
     std::vector<kube::Vmi> vmis;
     std::vector<kube::Migration> migrations;
     std::vector<kube::LauncherPod> launchers;
+    std::vector<CpuProfile> profiles;
 };
 
 /// The KubeVirt object that is in force: the one with a phase (dossier §10), or the only one, for

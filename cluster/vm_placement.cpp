@@ -27,20 +27,24 @@ std::string full_name(const kube::ObjectMeta& meta) {
     return meta.space.empty() ? meta.name : meta.space.str() + "/" + meta.name;
 }
 
-/// The pod that runs the VMI now, not the one of a migration that is on its way; null if none is
-/// known.
+/// Whether the pod runs the VMI now: one of a migration that is on its way does not.
+bool runs(const kube::LauncherPod& pod, const kube::Vmi& vmi) {
+    const bool of_vmi =
+        vmi.meta.uid.empty() ? pod.vmi_name == vmi.meta.name : pod.vmi_uid == vmi.meta.uid;
+    const bool ended = pod.phase == "Succeeded" || pod.phase == "Failed";
+    return of_vmi && !ended && pod.meta.space == vmi.meta.space && pod.node == vmi.node;
+}
+
+/// Of two that run it, one is on its way out.
+const kube::LauncherPod* later(const kube::LauncherPod* found, const kube::LauncherPod& pod) {
+    return found == nullptr || (found->deletion && !pod.deletion) ? &pod : found;
+}
+
+/// Null if none is known.
 const kube::LauncherPod* launcher_of(const Objects& objects, const kube::Vmi& vmi) {
     const kube::LauncherPod* found = nullptr;
     for (const auto& pod : objects.launchers) {
-        const bool of_vmi =
-            vmi.meta.uid.empty() ? pod.vmi_name == vmi.meta.name : pod.vmi_uid == vmi.meta.uid;
-        const bool ended = pod.phase == "Succeeded" || pod.phase == "Failed";
-        if (!of_vmi || ended || pod.meta.space != vmi.meta.space || pod.node != vmi.node) {
-            continue;
-        }
-        if (found == nullptr || (found->deletion && !pod.deletion)) {
-            found = &pod;
-        }
+        found = runs(pod, vmi) ? later(found, pod) : found;
     }
     return found;
 }
@@ -71,10 +75,10 @@ void add_features(const kube::Vmi& vmi, migration::MovingVm& vm) {
     }
 }
 
-migration::MovingVm moving_vm(const Objects& objects, const kube::Vmi& vmi) {
+/// `launcher` and `node`: its own, null if they are not known.
+migration::MovingVm moving_vm(const Objects& objects, const kube::Vmi& vmi,
+                              const kube::LauncherPod* launcher, const kube::Node* node) {
     const auto* kubevirt = kubevirt_in_force(objects.kubevirts);
-    const auto* launcher = launcher_of(objects, vmi);
-    const auto node = find_node(objects, vmi.node.view());
     migration::MovingVm vm;
     vm.node = vmi.node.str();
     if (kubevirt != nullptr) {
@@ -94,8 +98,8 @@ migration::MovingVm moving_vm(const Objects& objects, const kube::Vmi& vmi) {
     if (launcher != nullptr) {
         vm.pod = plain_labels(launcher->node_selector);
     }
-    if (node) {
-        vm.source = plain_labels((*node)->labels);
+    if (node != nullptr) {
+        vm.source = plain_labels(node->labels);
     }
     return vm;
 }
@@ -126,9 +130,10 @@ std::optional<Reason> why_not_movable(const kube::Vmi& vmi) {
 /// Asks node after node about one VMI. Refers to all that it is given.
 class Search {
 public:
-    Search(const migration::MovingVm& vm, std::optional<Reason> blocked,
+    Search(const Objects& objects, const migration::MovingVm& vm, std::optional<Reason> blocked,
            std::vector<std::string> not_judged, const migration::CpuMap* map)
-        : pod_(migration::target_pod(vm)),
+        : objects_(objects),
+          pod_(migration::target_pod(vm)),
           cpu_(migration::assumed_guest(vm, pod_, map)),
           guest_(migration::prepare(cpu_, pod_.stock, map)),
           blocked_(std::move(blocked)),
@@ -148,7 +153,8 @@ public:
             return answer;
         }
         const auto state = node_state(node, now);
-        auto answer = judge_node(guest_, node, state, map_);
+        const auto chosen = node_profile(node, state.stock, objects_);
+        auto answer = judge_node(guest_, node, state, chosen, map_);
         if (is_of_kubevirt(node)) {
             migration::apply(pod_, state.labels, answer);
         }
@@ -171,6 +177,7 @@ private:
              .keys = not_judged_});
     }
 
+    const Objects& objects_;
     migration::TargetPod pod_;
     migration::GuestCpu cpu_;
     migration::PreparedGuest guest_;
@@ -276,10 +283,11 @@ Result<const kube::Vmi*> find_vmi(const Objects& objects, std::string_view name,
 
 migration::Placement place_vmi(const Objects& objects, const kube::Vmi& vmi, WallTime now,
                                const migration::CpuMap* map) {
-    const auto vm = moving_vm(objects, vmi);
+    const auto own = find_node(objects, vmi.node.view());
+    const auto vm = moving_vm(objects, vmi, launcher_of(objects, vmi), own ? *own : nullptr);
     auto blocked = why_not_movable(vmi);
     const bool runs = !blocked || blocked->code != ReasonCode::not_running;
-    const Search search(vm, std::move(blocked), vmi.other_demands, map);
+    const Search search(objects, vm, std::move(blocked), vmi.other_demands, map);
     migration::Placement placement;
     placement.subject = full_name(vmi.meta);
     placement.source = vm.node;
@@ -293,6 +301,36 @@ migration::Placement place_vmi(const Objects& objects, const kube::Vmi& vmi, Wal
         placement.notes = notes_of(objects, vmi, vm, search);
     }
     return placement;
+}
+
+GuestCpus::GuestCpus(const Objects& objects, const migration::CpuMap* map)
+    : objects_(objects), map_(map) {
+    for (const auto& pod : objects.launchers) {
+        launchers_.emplace(pod.vmi_name, &pod);
+    }
+    for (const auto& node : objects.nodes) {
+        nodes_.emplace(node.meta.name, &node);
+    }
+}
+
+migration::GuestCpu GuestCpus::of(const kube::Vmi& vmi) const {
+    const auto vm = moving(vmi);
+    return migration::assumed_guest(vm, migration::target_pod(vm), map_);
+}
+
+bool GuestCpus::goes_by_node(const kube::Vmi& vmi) const {
+    const auto vm = moving(vmi);
+    return vm.cpu_model == "host-model" && !migration::target_pod(vm).frozen;
+}
+
+migration::MovingVm GuestCpus::moving(const kube::Vmi& vmi) const {
+    const kube::LauncherPod* launcher = nullptr;
+    const auto [begin, end] = launchers_.equal_range(vmi.meta.name);
+    for (auto each = begin; each != end; ++each) {
+        launcher = runs(*each->second, vmi) ? later(launcher, *each->second) : launcher;
+    }
+    const auto node = nodes_.find(vmi.node.view());
+    return moving_vm(objects_, vmi, launcher, node == nodes_.end() ? nullptr : node->second);
 }
 
 }  // namespace scout::cluster

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <string_view>
+#include <unordered_map>
 
 #include "base/clock.h"
 #include "base/result.h"
 #include "cluster/objects.h"
 #include "migration/comparison.h"
 #include "migration/cpu_map.h"
+#include "migration/guest.h"
+#include "migration/target_pod.h"
 
 /// Where VMIs of a cluster can go, from its objects alone. Pure.
 namespace scout::cluster {
@@ -25,5 +28,24 @@ namespace scout::cluster {
 /// that too. `map` may be null. The placement's subject is "NAMESPACE/NAME".
 [[nodiscard]] migration::Placement place_vmi(const Objects& objects, const kube::Vmi& vmi,
                                              WallTime now, const migration::CpuMap* map);
+
+/// The CPUs that running guests are taken to have, as place_vmi() does it, for questions about many
+/// VMIs. Refers to objects and map.
+class GuestCpus {
+public:
+    GuestCpus(const Objects& objects, const migration::CpuMap* map);
+
+    [[nodiscard]] migration::GuestCpu of(const kube::Vmi& vmi) const;
+    /// It is of host-model, and its next migration goes by what the labels of its node say then.
+    [[nodiscard]] bool goes_by_node(const kube::Vmi& vmi) const;
+
+private:
+    [[nodiscard]] migration::MovingVm moving(const kube::Vmi& vmi) const;
+
+    const Objects& objects_;
+    const migration::CpuMap* map_;
+    std::unordered_multimap<std::string_view, const kube::LauncherPod*> launchers_;  ///< by VMI
+    std::unordered_map<std::string_view, const kube::Node*> nodes_;                  ///< by name
+};
 
 }  // namespace scout::cluster

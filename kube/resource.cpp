@@ -84,6 +84,15 @@ const Resource& scout_configs() {
     return resource;
 }
 
+const Resource& cpu_profiles() {
+    static const Resource resource{.group = "virt-scout.io",
+                                   .version = "v1alpha1",
+                                   .plural = "cpuprofiles",
+                                   .kind = "CPUProfile",
+                                   .namespaced = false};
+    return resource;
+}
+
 const Resource& leases() {
     static const Resource resource{
         .group = "coordination.k8s.io", .version = "v1", .plural = "leases", .kind = "Lease"};

@@ -45,6 +45,7 @@ namespace resources {
 [[nodiscard]] const Resource& migrations();
 [[nodiscard]] const Resource& kubevirts();
 [[nodiscard]] const Resource& scout_configs();
+[[nodiscard]] const Resource& cpu_profiles();
 [[nodiscard]] const Resource& leases();
 [[nodiscard]] const Resource& events();  ///< events.k8s.io/v1
 [[nodiscard]] const Resource& custom_resource_definitions();

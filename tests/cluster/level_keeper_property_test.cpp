@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "cluster/level_keeper.h"
+#include "cluster/node_profile.h"
 #include "migration/label_profile.h"
 #include "migration/matrix.h"
 #include "tests/cluster/node_objects.h"
@@ -64,32 +65,69 @@ std::vector<Labels> all_kinds() {
     };
 }
 
+/// Profiles that nodes may name. The labels of some kinds fit them; those of others do not.
+std::vector<migration::Profile> all_profiles() {
+    return {scout::test::host({.model = "Large"}),
+            scout::test::host({.model = "Large", .disable = {"avx"}}),
+            scout::test::host({.model = "Small"}),
+            scout::test::host({.model = "Small", .vendor = "AMD"})};
+}
+
+/// A kind of labels and the profile that is used beside them; none: the labels alone.
+struct Sort {
+    std::size_t kind = 0;
+    std::optional<std::size_t> profile;
+
+    auto operator<=>(const Sort&) const = default;
+};
+
 /// Who can go where, asked of compare() once.
 class Table {
 public:
-    Table(const migration::CpuMap& map, Layer layer) : kinds(all_kinds()) {
+    Table(const migration::CpuMap& map, Layer layer)
+        : kinds(all_kinds()), profiles(all_profiles()) {
         const migration::HostFacts facts;
-        for (const auto& from : kinds) {
-            const auto stock = migration::stock_node(from);
-            const auto guest =
-                migration::stock_host_model_guest(stock, default_machine({}, stock.arch));
-            const auto cpu = migration::host_model_guest(migration::label_profile(stock, &map));
-            auto& row = can_.emplace_back();
-            for (const auto& to : kinds) {
-                const auto target = migration::stock_node(to);
-                const auto profile = migration::label_profile(target, &map);
-                const auto answer = migration::compare(
-                    cpu, guest,
-                    {.profile = profile, .facts = facts, .labels = to, .labels_derived = false},
-                    &map);
-                const auto verdict = layer == Layer::stock ? answer.gate : answer.verdict;
-                row.push_back(stock.arch == target.arch && verdict == Verdict::can);
+        std::map<Sort, migration::Profile> sorts;
+        for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
+            const auto stock = migration::stock_node(kinds[kind]);
+            sorts[{kind, std::nullopt}] = migration::label_profile(stock, &map);
+            for (std::size_t profile = 0; profile < profiles.size(); ++profile) {
+                sorts[{kind, profile}] = profiles[profile];
             }
             counts_.push_back(stock.schedulable && !stock.obsolete_host_model &&
                               stock.host_models.size() == 1);
         }
+        for (const auto& [from, own] : sorts) {
+            const auto stock = migration::stock_node(kinds[from.kind]);
+            const auto guest =
+                migration::stock_host_model_guest(stock, default_machine({}, stock.arch));
+            const auto cpu = migration::host_model_guest(own);
+            for (const auto& [to, profile] : sorts) {
+                const auto answer = migration::compare(cpu, guest,
+                                                       {.profile = profile,
+                                                        .facts = facts,
+                                                        .labels = kinds[to.kind],
+                                                        .labels_derived = false},
+                                                       &map);
+                const auto verdict = layer == Layer::stock ? answer.gate : answer.verdict;
+                can_[{from, to}] = same_arch(from.kind, to.kind) && verdict == Verdict::can;
+            }
+        }
     }
-    [[nodiscard]] bool can(std::size_t from, std::size_t to) const { return can_[from][to]; }
+    [[nodiscard]] bool can(Sort from, Sort to) const { return can_.at({from, to}); }
+    /// Whether the profile is one of a node with these labels.
+    [[nodiscard]] bool fit(std::size_t kind, std::size_t profile) const {
+        const auto& labels = kinds[kind];
+        const auto& [model, vendor] =
+            std::pair{profiles[profile].host_model->name, profiles[profile].vendor};
+        const auto models = std::count_if(labels.begin(), labels.end(), [](const auto& entry) {
+            return entry.first.starts_with("host-model-cpu.node.kubevirt.io/");
+        });
+        const auto arch = labels.find("kubernetes.io/arch");
+        return models == 1 && labels.contains("host-model-cpu.node.kubevirt.io/" + model) &&
+               labels.contains("cpu-vendor.node.kubevirt.io/" + vendor) && arch != labels.end() &&
+               arch->second == "amd64";
+    }
     [[nodiscard]] bool counts(std::size_t kind) const { return counts_[kind]; }
     [[nodiscard]] bool same_arch(std::size_t a, std::size_t b) const {
         const auto arch = [this](std::size_t kind) {
@@ -100,15 +138,17 @@ public:
     }
 
     std::vector<Labels> kinds;
+    std::vector<migration::Profile> profiles;
 
 private:
-    std::vector<std::vector<bool>> can_;
+    std::map<std::pair<Sort, Sort>, bool> can_;
     std::vector<bool> counts_;
 };
 
 /// A node as the test knows it.
 struct Known {
     std::size_t kind = 0;
+    std::optional<std::size_t> profile;  ///< that it names
     std::optional<std::string> carried;
     std::optional<WallTime> cordoned;
     bool tainted = false;  ///< the control plane has said since when it is cordoned
@@ -121,6 +161,10 @@ struct Known {
             labels[std::string{level_label}] = *carried;
         }
         auto node = test::node_object(name, labels);
+        if (profile) {
+            node.annotations =
+                kube::Labels{{profile_annotation, profile_name(table.profiles[*profile])}};
+        }
         if (cordoned) {
             test::cordon(node, tainted || taint_all ? cordoned : std::nullopt);
         }
@@ -142,7 +186,9 @@ public:
 
     void step() {
         const auto what = pick(20);
-        if (nodes_.empty() || (what < 3 && nodes_.size() < most_nodes)) {
+        if (pick(15) == 0) {
+            make_or_remove_profile();
+        } else if (nodes_.empty() || (what < 3 && nodes_.size() < most_nodes)) {
             add();
         } else if (what == 3) {
             const auto name = some()->first;
@@ -181,6 +227,9 @@ public:
         for (const auto& [name, node] : nodes_) {
             objects.nodes.push_back(node.object(name, table_, true));
         }
+        for (const auto& [name, profile] : profiles_) {
+            objects.profiles.push_back(profile);
+        }
         for (const auto& node : judge_levels(objects, now_, options_).nodes) {
             const auto found = keeper_.find(node.name);
             ASSERT_TRUE(found);
@@ -196,7 +245,30 @@ private:
         return std::next(nodes_.begin(), static_cast<std::ptrdiff_t>(pick(nodes_.size())));
     }
     void put(const Nodes::value_type& node) {
-        keeper_.put(node.second.object(node.first, table_), now_);
+        const auto object = node.second.object(node.first, table_);
+        const auto named = profiles_.find(named_profile(object));
+        keeper_.put(object, now_, named == profiles_.end() ? nullptr : &named->second);
+    }
+    /// The object comes or goes, and nodes that name it are looked at again.
+    void make_or_remove_profile() {
+        const auto which = pick(table_.profiles.size());
+        CpuProfile profile;
+        profile.profile = table_.profiles[which];
+        profile.meta.name = profile_name(profile.profile);
+        const auto [place, fresh] = profiles_.try_emplace(profile.meta.name, profile);
+        if (!fresh) {
+            profiles_.erase(place);
+        }
+        for (const auto& node : nodes_) {
+            if (node.second.profile == which) {
+                put(node);
+            }
+        }
+    }
+    [[nodiscard]] Sort sort_of(const Known& node) const {
+        const bool used = node.profile && table_.fit(node.kind, *node.profile) &&
+                          profiles_.contains(profile_name(table_.profiles[*node.profile]));
+        return {node.kind, used ? node.profile : std::nullopt};
     }
     void add() {
         const auto [place, fresh] = nodes_.try_emplace("n" + std::to_string(pick(1000)));
@@ -217,8 +289,11 @@ private:
         }
     }
     void change(Known& node, std::size_t what) {
-        if (what < 10) {
+        if (what < 9) {
             node.kind = pick(table_.kinds.size());
+        } else if (what == 9) {
+            node.profile =
+                pick(5) == 0 ? std::nullopt : std::optional{pick(table_.profiles.size())};
         } else if (what < 13) {
             cordon_or_not(node);
         } else if (what < 15) {
@@ -252,7 +327,7 @@ private:
                 continue;
             }
             ++counted;
-            destinations += &to != &from && table_.can(from.kind, to.kind) ? 1U : 0U;
+            destinations += &to != &from && table_.can(sort_of(from), sort_of(to)) ? 1U : 0U;
         }
         return counted < 2 ? 0 : 100 * destinations / (counted - 1);
     }
@@ -261,6 +336,7 @@ private:
     LevelOptions options_;
     LevelKeeper keeper_;
     Nodes nodes_;
+    std::map<std::string, CpuProfile, std::less<>> profiles_;  ///< objects that are there
     std::map<std::string, LevelLabel> told_;
     WallTime now_{std::chrono::hours{500'000}};
     std::mt19937 random_{42};
