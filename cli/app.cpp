@@ -191,6 +191,8 @@ void add_host_commands(CLI::App& app, Request& request) {
     impact.add_option("--before", request.before, "document before; - is standard input")
         ->type_name("FILE|DIR|-");
     impact.add_option("--after", request.after, "document after")->type_name("FILE|DIR|-");
+    add_dump_options(impact, request);
+    add_machine_option(impact, request);
 }
 
 void add_compare_command(CLI::App& app, Request& request) {

@@ -173,6 +173,11 @@ int run_upgrade_impact(Session& session, const Request& request) {
                                   "upgrade-impact: expected the name of a node, or --before and "
                                   "--after with a document each"});
     }
+    if (documents && session.asks_dump()) {
+        return session.fail_with({Errc::invalid,
+                                  "upgrade-impact: expected --before and --after, or --from or "
+                                  "--live, found both"});
+    }
     if (documents) {
         return impact_of_documents(session, request);
     }

@@ -8,7 +8,9 @@
 
 #include "cluster/host_model_placement.h"
 #include "cluster/label_check.h"
+#include "cluster/node_profile.h"
 #include "cluster/node_state.h"
+#include "cluster/upgrade_answer.h"
 #include "cluster/vm_placement.h"
 #include "migration/label_profile.h"
 
@@ -75,14 +77,19 @@ std::vector<cluster::NodeLevel> DumpFleet::levels() const {
 
 NodeLine DumpFleet::line_of(const kube::Node& node, const cluster::NodeLevel& level) const {
     const auto stock = cluster::node_state(node, dump_.moment).stock;
-    const auto answer = make_profile(migration::label_profile(stock, options_.map), options_.map);
+    const auto chosen = cluster::node_profile(node, stock, dump_.objects);
+    const auto answer =
+        make_profile(cluster::truth_profile(chosen, stock, options_.map), options_.map);
     NodeLine line;
     line.name = node.meta.name;
     line.arch = answer.profile.arch;
     line.virt_type = answer.profile.virt_type;
     line.vendor = migration::join(stock.vendors);
     line.host_model = migration::join(stock.host_models);
-    line.source = "labels";
+    line.source = chosen.object != nullptr ? "profile" : "labels";
+    if (!chosen.why_labels.empty()) {
+        line.notices.push_back("known by its labels: " + chosen.why_labels);
+    }
     line.comparable = answer.not_comparable.empty();
     line.reason = answer.not_comparable;
     line.level = level.level;
@@ -126,11 +133,14 @@ Result<NodeDetail> DumpFleet::node(const std::string& name) {
     const auto place = static_cast<std::size_t>(*node - dump_.objects.nodes.data());
     NodeDetail detail;
     detail.line = line_of(**node, levels()[place]);
+    const auto chosen = cluster::node_profile(**node, state.stock, dump_.objects);
     detail.profile =
-        make_profile(migration::label_profile(state.stock, options_.map), options_.map);
+        make_profile(cluster::truth_profile(chosen, state.stock, options_.map), options_.map);
     detail.facts = migration::label_facts(state.stock);
     detail.labels = shown_labels(state.labels);
-    detail.yardstick = "node labels";
+    detail.yardstick = chosen.object != nullptr
+                           ? "CPUProfile " + chosen.object->meta.name + ", as its agent told it"
+                           : "node labels";
     detail.guests = guests_on(name);
     detail.line.guests = static_cast<std::uint32_t>(detail.guests.size());
     return detail;
@@ -240,7 +250,8 @@ Result<migration::Baseline> DumpFleet::baseline(const std::vector<std::string>& 
     std::vector<migration::NamedProfile> hosts;
     for (const auto* node : *nodes) {
         const auto state = cluster::node_state(*node, dump_.moment);
-        profiles.push_back(migration::label_profile(state.stock, options_.map));
+        const auto chosen = cluster::node_profile(*node, state.stock, dump_.objects);
+        profiles.push_back(cluster::truth_profile(chosen, state.stock, options_.map));
         hosts.push_back({.name = node->meta.name, .profile = profiles.back()});
     }
     auto baseline = migration::find_baseline(hosts, options_.map);
@@ -250,8 +261,8 @@ Result<migration::Baseline> DumpFleet::baseline(const std::vector<std::string>& 
     return baseline;
 }
 
-Result<migration::UpgradeImpact> DumpFleet::upgrade_impact(const std::string& /*node*/) {
-    return fail(not_in_a_dump("upgrade-impact", "they tell nothing of before"));
+Result<migration::UpgradeImpact> DumpFleet::upgrade_impact(const std::string& node) {
+    return cluster::node_upgrade_impact(dump_.objects, node, options_.levels());
 }
 
 Result<std::unique_ptr<DumpFleet>> open_dump(cluster::Dump dump, DumpOptions options,

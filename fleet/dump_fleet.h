@@ -29,9 +29,9 @@ struct DumpOptions {
     }
 };
 
-/// The answers of a cluster's objects, in files or just read, in the aggregator's place. Nodes are
-/// known by their labels alone, at the moment that the objects are of. What needs agents or history
-/// is Errc::invalid with what to do instead. One thread.
+/// The answers of a cluster's objects, in files or just read, in the aggregator's place, at the
+/// moment that the objects are of. Nodes are known by the CPUProfiles that they name, else by their
+/// labels. What needs agents is Errc::invalid with what to do instead. One thread.
 class DumpFleet final : public Fleet {
 public:
     DumpFleet(cluster::Dump dump, DumpOptions options);

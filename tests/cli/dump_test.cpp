@@ -11,10 +11,13 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 #include <gmock/gmock.h>
 
+#include "cluster/cpu_profile.h"
 #include "tests/cli/program.h"
+#include "tests/support/profiles.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/test_data.h"
 
@@ -211,6 +214,57 @@ TEST(DumpTest, SaysWhatItCannotReadAndGoesOn) {
     EXPECT_THAT(outcome.out, HasSubstr("n3"));
 }
 
+/// Nodes a and b; b names two profiles, of which the later one lacks a feature of "Large".
+void write_profiled_nodes(const scout::test::TemporaryFolder& folder) {
+    const auto node = [](const std::string& name, const json::object& annotations) {
+        const json::object labels{{"kubernetes.io/arch", "amd64"},
+                                  {"kubevirt.io/schedulable", "true"},
+                                  {"host-model-cpu.node.kubevirt.io/Large", "true"},
+                                  {"cpu-model-migration.node.kubevirt.io/Large", "true"},
+                                  {"cpu-feature.node.kubevirt.io/avx", "true"},
+                                  {"cpu-vendor.node.kubevirt.io/Intel", "true"},
+                                  {"machine-type.node.kubevirt.io/q35", "true"}};
+        return json::serialize(json::object{
+            {"apiVersion", "v1"},
+            {"kind", "Node"},
+            {"metadata", {{"name", name}, {"labels", labels}, {"annotations", annotations}}}});
+    };
+    const auto before = scout::test::host({.model = "Large", .require = {"cx8", "fpu", "mmx"}});
+    const auto after = scout::test::host({.model = "Large", .require = {"cx8", "fpu"}});
+    folder.write("a.json", node("a", {}));
+    folder.write("b.json",
+                 node("b", {{cluster::profile_annotation, cluster::profile_name(after)},
+                            {cluster::former_profile_annotation, cluster::profile_name(before)}}));
+    folder.write("before.json", cluster::cpu_profile_body(before).value());
+    folder.write("after.json", cluster::cpu_profile_body(after).value());
+}
+
+TEST(DumpTest, SaysWhetherANodeIsKnownByItsProfileOrItsLabels) {
+    const scout::test::TemporaryFolder folder;
+    write_profiled_nodes(folder);
+
+    const auto nodes = answer({"nodes", "--from", folder.path().string()});
+    const auto node = answer({"node", "b", "--from", folder.path().string()});
+
+    EXPECT_EQ(text(nodes.at("nodes").at(0).at("source")), "labels");
+    EXPECT_EQ(text(nodes.at("nodes").at(1).at("source")), "profile");
+    EXPECT_THAT(text(node.at("yardstick")), HasSubstr("CPUProfile cpu-"));
+    EXPECT_EQ(node.at("profile").at("hostModel").at("require").as_array().size(), 2U);
+}
+
+TEST(DumpTest, TellsWhatTheChangeOfANodesProfileMeans) {
+    const scout::test::TemporaryFolder folder;
+    write_profiled_nodes(folder);
+
+    const auto impact = answer({"upgrade-impact", "b", "--from", folder.path().string()});
+    const auto none = scoutctl({"upgrade-impact", "a", "--from", folder.path().string()});
+
+    EXPECT_EQ(text(impact.at("hostModel").at("before")), "Large");
+    EXPECT_THAT(texts(impact.at("notes")), testing::Contains(HasSubstr("VMIs: ")));
+    EXPECT_EQ(none.code, 2);
+    EXPECT_THAT(none.err, HasSubstr("no agent has told its CPU profile yet"));
+}
+
 TEST(DumpTest, RefusesWhatCannotBeAnswered) {
     const scout::test::TemporaryFolder folder;
     folder.write("pod.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: b}\n");
@@ -220,6 +274,7 @@ TEST(DumpTest, RefusesWhatCannotBeAnswered) {
         {{"matrix", "--from", "cluster", "--layer", "both"}, "expected stock or truth"},
         {{"matrix", "--from", "cluster", "--documents", "hosts"}, "found both"},
         {{"where", "web-2", "--from", "cluster", "--on", "hosts"}, "found both"},
+        {{"upgrade-impact", "--before", "a", "--after", "b", "--from", "cluster"}, "found both"},
         {{"matrix", "--from", "cluster", "--live"}, "found both"},
         {{"matrix", "--live", "--kubeconfig", "none"}, "none"},
         {{"labels", "hosts/new.xml", "--live"}, "--check"},

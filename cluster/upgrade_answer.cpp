@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/upgrade_answer.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "cluster/node_profile.h"
+#include "cluster/node_state.h"
+#include "cluster/vm_placement.h"
+#include "migration/comparison.h"
+#include "migration/cpu_truth.h"
+#include "migration/label_profile.h"
+
+namespace scout::cluster {
+namespace {
+
+using migration::Verdict;
+
+/// "a, b and 3 more"
+std::string first_of(const std::vector<std::string>& names, std::size_t most) {
+    const auto shown = std::min(most, names.size());
+    const std::vector<std::string> first(names.begin(),
+                                         names.begin() + static_cast<std::ptrdiff_t>(shown));
+    const auto more = names.size() - shown;
+    return migration::join(first) + (more == 0 ? "" : " and " + std::to_string(more) + " more");
+}
+
+constexpr std::size_t most_vmis = 20;
+constexpr std::size_t most_nodes = 10;
+constexpr std::size_t most_features = 20;
+
+/// A node before and after its profile changed. Refers to the objects.
+struct Upgrade {
+    const Objects& objects;
+    const kube::Node& node;
+    const migration::StockNode stock;  ///< by its labels of now
+    const CpuProfile& before;
+    const CpuProfile& after;
+    const LevelOptions& options;
+};
+
+bool is_running(const kube::Vmi& vmi) {
+    return vmi.phase == "Running" && !vmi.deletion;
+}
+
+std::string full_name(const kube::Vmi& vmi) {
+    return vmi.meta.space.str() + "/" + vmi.meta.name;
+}
+
+/// VMIs of other nodes that could go to this one before and cannot now. Guests are of few sorts:
+/// each is judged once.
+std::vector<std::string> losing_the_node(const Upgrade& upgrade, const GuestCpus& cpus) {
+    const migration::HostFacts no_facts;
+    const auto* map = upgrade.options.map;
+    const auto before =
+        migration::prepare(migration::Target{upgrade.before.profile, no_facts}, map);
+    const auto after = migration::prepare(migration::Target{upgrade.after.profile, no_facts}, map);
+    std::vector<std::pair<migration::GuestCpu, bool>> judged;
+    std::vector<std::string> names;
+    for (const auto& vmi : upgrade.objects.vmis) {
+        if (!is_running(vmi) || vmi.node == upgrade.node.meta.name) {
+            continue;
+        }
+        auto cpu = cpus.of(vmi);
+        auto known = std::find_if(judged.begin(), judged.end(),
+                                  [&cpu](const auto& each) { return each.first == cpu; });
+        if (known == judged.end()) {
+            const auto guest = migration::prepare(cpu, map);
+            const bool lost = migration::compare_truth(guest, before).verdict == Verdict::can &&
+                              migration::compare_truth(guest, after).verdict == Verdict::cannot;
+            known = judged.insert(judged.end(), {std::move(cpu), lost});
+        }
+        if (known->second) {
+            names.push_back(full_name(vmi));
+        }
+    }
+    return names;
+}
+
+/// Nodes that a host-model guest could go to when the node was as before, and cannot go to now: it
+/// keeps the CPU that it started with, and KubeVirt asks for what the node's labels say now.
+std::vector<std::string> lost_targets(const Upgrade& upgrade) {
+    const auto* map = upgrade.options.map;
+    const auto& profile = upgrade.before.profile;
+    const auto machine =
+        machine_type_for(upgrade.stock.arch, upgrade.options, upgrade.objects.kubevirts);
+    const auto labels = migration::standalone_labels(profile, {}, map);
+    const auto stock_then = migration::stock_host_model_guest(
+        migration::derived_stock_node(labels, profile, {}, map), machine);
+    const auto stock_now = migration::stock_host_model_guest(upgrade.stock, machine);
+    const auto cpu = migration::host_model_guest(profile);
+    const auto guest_then = migration::prepare(cpu, stock_then, map);
+    const auto guest_now = migration::prepare(cpu, stock_now, map);
+    std::vector<std::string> names;
+    for (const auto& target : upgrade.objects.nodes) {
+        if (&target == &upgrade.node || !is_of_kubevirt(target)) {
+            continue;
+        }
+        const auto own_labels = plain_labels(target.labels);
+        const auto stock = migration::stock_node(own_labels);
+        const auto own = truth_profile(node_profile(target, stock, upgrade.objects), stock, map);
+        const migration::HostFacts no_facts;
+        const auto ready = migration::prepare(
+            {.profile = own, .facts = no_facts, .labels = own_labels, .labels_derived = false},
+            map);
+        if (migration::compare(guest_then, ready).verdict == Verdict::can &&
+            migration::compare(guest_now, ready).verdict == Verdict::cannot) {
+            names.push_back(target.meta.name);
+        }
+    }
+    return names;
+}
+
+/// Host-model VMIs of the node that are judged by its labels: what was migrated to it keeps the
+/// selectors of its first node (case 11).
+std::vector<std::string> started_there(const Upgrade& upgrade, const GuestCpus& cpus) {
+    std::vector<std::string> names;
+    for (const auto& vmi : upgrade.objects.vmis) {
+        if (is_running(vmi) && vmi.node == upgrade.node.meta.name && cpus.goes_by_node(vmi)) {
+            names.push_back(full_name(vmi));
+        }
+    }
+    return names;
+}
+
+std::vector<std::string> vmi_notes(const Upgrade& upgrade) {
+    if (upgrade.objects.vmis.empty()) {
+        return {"VMIs: there are none among the objects, so none are named"};
+    }
+    const GuestCpus cpus(upgrade.objects, upgrade.options.map);
+    std::vector<std::string> notes;
+    if (const auto losing = losing_the_node(upgrade, cpus); !losing.empty()) {
+        notes.push_back("VMIs: running elsewhere, could go to " + upgrade.node.meta.name +
+                        " before and cannot now: " + first_of(losing, most_vmis));
+    }
+    if (const auto there = started_there(upgrade, cpus); !there.empty()) {
+        if (const auto targets = lost_targets(upgrade); !targets.empty()) {
+            notes.push_back("VMIs: running on " + upgrade.node.meta.name +
+                            ", if started before the change can no longer go to " +
+                            first_of(targets, most_nodes) + ": " + first_of(there, most_vmis));
+        }
+    }
+    if (notes.empty()) {
+        notes.emplace_back("VMIs: none of those that run loses a target by the change");
+    }
+    return notes;
+}
+
+Result<const CpuProfile*> profile_of(const Objects& objects, const kube::Node& node,
+                                     std::string_view annotation) {
+    const auto name = named_profile(node, annotation);
+    if (name.empty()) {
+        return fail(Errc::not_found,
+                    "expected annotation " + std::string{annotation} + " on node " +
+                        node.meta.name + ", found none: " +
+                        (annotation == profile_annotation
+                             ? "no agent has told its CPU profile yet"
+                             : "its CPU profile has not changed since virt-scout keeps it"));
+    }
+    if (const auto* profile = find_profile(objects, name)) {
+        return profile;
+    }
+    return fail(Errc::not_found, "expected CPUProfile " + std::string{name} + ", which node " +
+                                     node.meta.name + " names, found none among the objects " +
+                                     "(kubectl get cpuprofiles -o yaml)");
+}
+
+}  // namespace
+
+Result<migration::UpgradeImpact> node_upgrade_impact(const Objects& objects, std::string_view name,
+                                                     const LevelOptions& options) {
+    const auto node = find_node(objects, name);
+    if (!node) {
+        return fail(node.error());
+    }
+    const auto after = profile_of(objects, **node, profile_annotation);
+    if (!after) {
+        return fail(after.error());
+    }
+    const auto before = profile_of(objects, **node, former_profile_annotation);
+    if (!before) {
+        return fail(before.error());
+    }
+    const Upgrade upgrade{.objects = objects,
+                          .node = **node,
+                          .stock = migration::stock_node(plain_labels((*node)->labels)),
+                          .before = **before,
+                          .after = **after,
+                          .options = options};
+    // Labels tell the TSC of now alone.
+    const migration::HostFacts facts_before;
+    const auto facts_after = migration::label_facts(upgrade.stock);
+    auto impact = migration::upgrade_impact({upgrade.before.profile, facts_before},
+                                            {upgrade.after.profile, facts_after}, options.map);
+    auto notes = vmi_notes(upgrade);
+    std::move(notes.begin(), notes.end(), std::back_inserter(impact.notes));
+    return impact;
+}
+
+std::string profile_change_note(const CpuProfile& before, const CpuProfile& now,
+                                const migration::CpuMap* map) {
+    const auto shown = [](const CpuProfile& profile) {
+        const auto& model = profile.profile.host_model;
+        return profile.meta.name + " (" + (model ? "host-model " + model->name : "no host-model") +
+               ")";
+    };
+    const migration::HostFacts no_facts;
+    const auto impact =
+        migration::upgrade_impact({before.profile, no_facts}, {now.profile, no_facts}, map);
+    std::string text = "the CPU profile changed from " + shown(before) + " to " + shown(now);
+    if (!impact.comparable) {
+        return text + "; what that means cannot be told: " + impact.advice;
+    }
+    const auto told = [&text](const char* what, const migration::FeatureSet& features) {
+        text += std::string{"; "} + what + ": " +
+                (features.empty() ? "none" : first_of(features, most_features));
+    };
+    told("features that guests started before have and it no longer offers", impact.missing_after);
+    told("features that guests started now have and it did not offer", impact.missing_before);
+    return text;
+}
+
+}  // namespace scout::cluster
