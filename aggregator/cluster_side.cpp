@@ -98,16 +98,31 @@ struct ClusterSide::Parts {
                     &kube::decode_kubevirt, reflecting()),
           configs(transport, clock, {.resource = kube::resources::scout_configs(), .selection = {}},
                   &kube::decode_scout_config, reflecting()),
+          cpu_profiles(transport, clock,
+                       {.resource = kube::resources::cpu_profiles(), .selection = {}},
+                       &cluster::decode_cpu_profile, reflecting()),
           lease(client, {.space = settings.space, .name = lease_name}),
           elector(lease, clock, {.identity = settings.identity}, random_seed()),
           live(loop, {.configs = configs, .kubevirts = kubevirts, .elector = elector}, client,
                clock, cluster::level_settings(settings.levels)),
-          labels(loop,
-                 {.nodes = nodes, .kubevirts = kubevirts, .settings = live, .elector = elector},
-                 client, clock,
-                 {.levels = std::move(settings.levels), .plan = {}, .seed = random_seed()}),
           event_port(client, {.instance = settings.identity}),
           events(loop, event_port, clock, random_seed()),
+          profiles(loop,
+                   {.nodes = nodes,
+                    .profiles = cpu_profiles,
+                    .elector = elector,
+                    .events = events,
+                    .map = settings.levels.map},
+                   client, clock),
+          labels(loop,
+                 {.nodes = nodes,
+                  .kubevirts = kubevirts,
+                  .objects = cpu_profiles,
+                  .profiles = profiles,
+                  .settings = live,
+                  .elector = elector},
+                 client, clock,
+                 {.levels = std::move(settings.levels), .plan = {}, .seed = random_seed()}),
           placement({.levels = labels, .settings = live, .events = events}),
           certificates(
               loop, client, [this] { return elector.may_write_until(); },
@@ -135,12 +150,14 @@ struct ClusterSide::Parts {
     kube::Informer<kube::Node> nodes;
     kube::Informer<kube::KubeVirt> kubevirts;
     kube::Informer<kube::ScoutConfig> configs;
+    kube::Informer<cluster::CpuProfile> cpu_profiles;
     kube::ClientLease lease;
     kube::LeaderElector elector;
     LiveSettings live;
-    LevelLabels labels;
     kube::ClientEvents event_port;
     kube::EventRecorder events;
+    CpuProfiles profiles;
+    LevelLabels labels;
     PlacementAdmission placement;
     ServingCertificates certificates;
     ClusterTokenOwners owners;
@@ -194,6 +211,10 @@ void ClusterSide::answer_users(BlockingPool& pool) {
     answer_users(parts_->answers->questions);
 }
 
+void ClusterSide::follow(Registry& registry) {
+    parts_->profiles.follow(registry);
+}
+
 TokenOwners& ClusterSide::token_owners() {
     return parts_->owners;
 }
@@ -206,9 +227,11 @@ Status ClusterSide::start() {
     scope_.spawn("nodes", [this] { return parts_->nodes.run(); });
     scope_.spawn("kubevirts", [this] { return parts_->kubevirts.run(); });
     scope_.spawn("scoutconfigs", [this] { return parts_->configs.run(); });
+    scope_.spawn("cpuprofiles", [this] { return parts_->cpu_profiles.run(); });
     scope_.spawn("leadership", [this] { return parts_->elector.run(); });
     scope_.spawn("settings", [this] { return parts_->live.run(); });
     scope_.spawn("level labels", [this] { return parts_->labels.run(); });
+    scope_.spawn("profiles of agents", [this] { return parts_->profiles.run(); });
     scope_.spawn("events", [this] { return parts_->events.run(); });
     if (parts_->needs_certificate()) {
         scope_.spawn("certificates", [this] { return parts_->certificates.run(); });
@@ -287,13 +310,16 @@ ClusterFacts ClusterSide::facts() const {
     facts.synced = parts_->labels.synced();
     for (const auto& trouble :
          {parts_->nodes.reflector().trouble(), parts_->kubevirts.reflector().trouble(),
-          parts_->configs.reflector().trouble()}) {
+          parts_->configs.reflector().trouble(), parts_->cpu_profiles.reflector().trouble()}) {
         facts.trouble += (facts.trouble.empty() || trouble.empty() ? "" : "; ") + trouble;
     }
     if (parts_->elector.holder().empty()) {
         facts.leaderless = parts_->elector.trouble();
     }
     facts.nodes = parts_->nodes.size();
+    facts.nodes_by_profile = parts_->labels.keeper().by_profile();
+    facts.nodes_profile_unused = parts_->labels.keeper().profile_unused();
+    facts.profiles = parts_->profiles.counters();
     facts.labels_out_of_step = parts_->labels.out_of_step();
     facts.labels_written = parts_->labels.counters().written;
     facts.labels_failed = parts_->labels.counters().failed;

@@ -11,6 +11,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 
+#include "aggregator/cpu_profiles.h"
 #include "aggregator/placement_admission.h"
 #include "aggregator/query_api.h"
 #include "aggregator/serving_certificates.h"
@@ -28,6 +29,7 @@ class BlockingPool;
 
 namespace scout::aggregator {
 
+class Registry;
 class TokenOwners;
 
 /// What is called by the API server.
@@ -53,6 +55,9 @@ struct ClusterFacts {
     std::string trouble;     ///< why it is not following the cluster; empty: it is
     std::string leaderless;  ///< why no leader is known; empty: one is, or soon
     std::size_t nodes = 0;
+    std::size_t nodes_by_profile = 0;      ///< that the truth layer knows by a CPUProfile
+    std::size_t nodes_profile_unused = 0;  ///< that name one which does not fit their labels
+    CpuProfilesCounters profiles;
     std::size_t labels_out_of_step = 0;
     std::uint64_t labels_written = 0;
     std::uint64_t labels_failed = 0;
@@ -63,9 +68,9 @@ struct ClusterFacts {
 };
 
 /// All that the aggregator does in a cluster: it follows the API server's objects, stands for
-/// leadership and, as the leader, keeps the nodes' level labels; whether it leads or not, it
-/// answers the API server about new pods, and users by way of it. Loop thread; the clock, and the
-/// cpu_map of the settings, must outlive it.
+/// leadership and, as the leader, keeps the nodes' level labels and CPU profiles; whether it leads
+/// or not, it answers the API server about new pods, and users by way of it. Loop thread; the
+/// clock, and the cpu_map of the settings, must outlive it.
 class ClusterSide {
 public:
     ClusterSide(asio::any_io_executor loop, ClusterSettings settings, const Clock& clock);
@@ -82,6 +87,9 @@ public:
     /// The same from the cluster's objects, which are followed for it then; work is done in the
     /// pool.
     void answer_users(BlockingPool& pool);
+    /// Takes what agents report from now on; before start(). This must outlive the registry's last
+    /// change.
+    void follow(Registry& registry);
     /// Whose the tokens of agents are.
     [[nodiscard]] TokenOwners& token_owners();
 

@@ -11,6 +11,7 @@
 #include "aggregator/kubevirts.h"
 #include "aggregator/leader_call.h"
 #include "base/logging.h"
+#include "cluster/node_profile.h"
 #include "kube/resource.h"
 
 namespace scout::aggregator {
@@ -30,10 +31,6 @@ bool judges_alike(const kube::KubeVirt* a, const kube::KubeVirt* b) {
            a->node_selectors == b->node_selectors;
 }
 
-std::optional<std::string> text_of(std::optional<unsigned> level) {
-    return level ? std::optional{std::to_string(*level)} : std::nullopt;
-}
-
 }  // namespace
 
 LevelLabels::LevelLabels(const asio::any_io_executor& loop, Sources sources, kube::Client& client,
@@ -48,6 +45,12 @@ LevelLabels::LevelLabels(const asio::any_io_executor& loop, Sources sources, kub
       keeper_(config_.levels, {}) {
     sources_.nodes.on_change([this](const auto& change) { take_node(change); });
     sources_.nodes.on_synced([this] { alarm_.ring(); });
+    sources_.objects.on_change([this](const auto& change) { take_profile(change); });
+    sources_.objects.on_synced([this] { alarm_.ring(); });
+    sources_.profiles.on_change([this](const auto& node) {
+        touched_.insert(node);
+        alarm_.ring();
+    });
     sources_.kubevirts.on_change([this](const auto& change) {
         if (!judges_alike(change.before.get(), change.now.get())) {
             judge_anew();
@@ -58,7 +61,7 @@ LevelLabels::LevelLabels(const asio::any_io_executor& loop, Sources sources, kub
 }
 
 bool LevelLabels::synced() const noexcept {
-    return sources_.nodes.synced() && sources_.settings.synced();
+    return sources_.nodes.synced() && sources_.objects.synced() && sources_.settings.synced();
 }
 
 Task<> LevelLabels::run() {
@@ -79,16 +82,44 @@ Task<> LevelLabels::run() {
 
 void LevelLabels::take_node(const kube::Informer<kube::Node>::Change& change) {
     if (change.now) {
-        keeper_.put(*change.now, clock_.wall());
+        put(*change.now);
+        touched_.insert(change.now->meta.name);
     } else {
         const auto& name = change.before->meta.name;
         keeper_.remove(name);
+        touched_.erase(name);
         differing_.erase(name);
         if (plan_) {
             plan_->forget(name);
         }
     }
     alarm_.ring();
+}
+
+/// Of one that stays only its mark of being unused changes.
+void LevelLabels::take_profile(const kube::Informer<cluster::CpuProfile>::Change& change) {
+    if (!change.before || !change.now) {
+        changed_profiles_.insert(change.now ? change.now->meta.name : change.before->meta.name);
+        alarm_.ring();
+    }
+}
+
+void LevelLabels::put(const kube::Node& node) {
+    keeper_.put(node, clock_.wall(), sources_.profiles.named_by(node).get());
+}
+
+/// All that came or went since in one sweep.
+void LevelLabels::put_again() {
+    if (changed_profiles_.empty()) {
+        return;
+    }
+    sources_.nodes.each([this](const auto& node) {
+        if (changed_profiles_.contains(cluster::named_profile(*node))) {
+            put(*node);
+        }
+        touched_.insert(node->meta.name);
+    });
+    changed_profiles_.clear();
 }
 
 void LevelLabels::take_settings() {
@@ -103,8 +134,7 @@ void LevelLabels::take_settings() {
 void LevelLabels::judge_anew() {
     keeper_.start_over(cluster::with_settings(config_.levels, settings_),
                        kubevirts_of(sources_.kubevirts));
-    const auto now = clock_.wall();
-    sources_.nodes.each([this, now](const auto& node) { keeper_.put(*node, now); });
+    sources_.nodes.each([this](const auto& node) { put(*node); });
     alarm_.ring();
 }
 
@@ -119,9 +149,7 @@ void LevelLabels::take_leadership(bool leads) {
 /// A plan is of one leadership, and begins when all is known.
 void LevelLabels::begin_plan() {
     plan_.emplace(config_.plan, config_.seed + term_, clock_.steady());
-    for (const auto& [node, label] : differing_) {
-        tell_plan(node, label);
-    }
+    touched_.insert(differing_.begin(), differing_.end());
 }
 
 /// What nodes and time have changed.
@@ -129,21 +157,32 @@ void LevelLabels::follow() {
     if (!plan_ && sources_.elector.leads()) {
         begin_plan();
     }
+    put_again();
     keeper_.pass(clock_.wall());
-    for (const auto& [node, label] : keeper_.take_changes()) {
-        if (label.in_step()) {
-            differing_.erase(node);
-        } else {
-            differing_.insert_or_assign(node, label);
-        }
-        tell_plan(node, label);
+    for (auto& change : keeper_.take_changes()) {
+        touched_.insert(std::move(change.name));
     }
+    for (const auto& node : touched_) {
+        look_at(node);
+    }
+    touched_.clear();
 }
 
-void LevelLabels::tell_plan(const std::string& node, const cluster::LevelLabel& label) {
+void LevelLabels::look_at(const std::string& node) {
     const auto object = sources_.nodes.find({}, node);
-    if (plan_ && object) {
-        plan_->set({.name = node, .uid = object->meta.uid}, text_of(label.level), label.carried,
+    const auto label = keeper_.find(node);
+    if (!object || !label) {
+        return;
+    }
+    auto carried = cluster::carried_marks(*object);
+    auto wanted = cluster::wanted_marks(carried, label->level, sources_.profiles.reported(node));
+    if (wanted == carried) {
+        differing_.erase(node);
+    } else {
+        differing_.insert(node);
+    }
+    if (plan_) {
+        plan_->set({.name = node, .uid = object->meta.uid}, std::move(wanted), std::move(carried),
                    clock_.steady());
     }
 }

@@ -3,13 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include <boost/asio/any_io_executor.hpp>
 
+#include "aggregator/cpu_profiles.h"
 #include "aggregator/live_settings.h"
 #include "base/alarm.h"
 #include "base/clock.h"
@@ -37,17 +38,21 @@ struct LevelLabelsCounters {
     std::uint64_t failed = 0;
 };
 
-/// Keeps the level label of every node of a cluster as it should be: follows the nodes, the
-/// KubeVirt object and the settings and, while it leads, writes what differs. A standby follows
-/// as well, so that it can lead at once.
+/// Keeps the level label of every node of a cluster as it should be, and the annotations that name
+/// its CPU profiles: follows the nodes, their profiles, the KubeVirt object and the settings and,
+/// while it leads, writes what differs, all of a node in one patch. A standby follows as well, so
+/// that it can lead at once. Levels go by the profile that a node names, never by one that is only
+/// reported: so they are the same after a restart without agents.
 ///
 /// Loop thread. Everything that the constructor takes by reference must outlive it; it sets the
-/// handlers of informers, settings and elector, which run elsewhere.
+/// handlers of informers, profiles, settings and elector, which run elsewhere.
 class LevelLabels {
 public:
     struct Sources {
         kube::Informer<kube::Node>& nodes;
         kube::Informer<kube::KubeVirt>& kubevirts;
+        kube::Informer<cluster::CpuProfile>& objects;
+        CpuProfiles& profiles;  ///< which of them a node names, and should
         LiveSettings& settings;
         kube::LeaderElector& elector;
     };
@@ -58,22 +63,25 @@ public:
     /// Goes on until it is cancelled; writes that are under way then are cancelled too.
     [[nodiscard]] Task<> run();
 
-    /// Nodes and what the settings are of have been listed once.
+    /// Nodes, their profiles and what the settings are of have been listed once.
     [[nodiscard]] bool synced() const noexcept;
     [[nodiscard]] const LevelLabelsCounters& counters() const noexcept { return counters_; }
     /// Means something once synced().
     [[nodiscard]] const cluster::LevelKeeper& keeper() const noexcept { return keeper_; }
-    /// Nodes whose label differs from what it should be.
+    /// Nodes whose label, or annotation, differs from what it should be.
     [[nodiscard]] std::size_t out_of_step() const noexcept { return differing_.size(); }
 
 private:
     void take_node(const kube::Informer<kube::Node>::Change& change);
+    void take_profile(const kube::Informer<cluster::CpuProfile>::Change& change);
+    void put(const kube::Node& node);
+    void put_again();
     void take_settings();
     void judge_anew();
     void take_leadership(bool leads);
     void follow();
     void begin_plan();
-    void tell_plan(const std::string& node, const cluster::LevelLabel& label);
+    void look_at(const std::string& node);
     void start_writes();
     [[nodiscard]] Task<> write(cluster::LabelPlan::Write write, std::uint64_t term);
     [[nodiscard]] Task<Status> send(cluster::LabelPlan::Write write);
@@ -88,7 +96,9 @@ private:
     Alarm alarm_;
     cluster::LevelSettings settings_;  ///< in force
     cluster::LevelKeeper keeper_;
-    std::map<std::string, cluster::LevelLabel> differing_;
+    std::set<std::string> touched_;  ///< nodes to look at: not only their level may differ
+    std::set<std::string, std::less<>> changed_profiles_;  ///< names of objects that came or went
+    std::set<std::string> differing_;
     std::optional<cluster::LabelPlan> plan_;  ///< while it leads
     std::uint64_t term_ = 0;                  ///< of leading, so that no write tells a later plan
     LevelLabelsCounters counters_;

@@ -72,8 +72,19 @@ void add_cluster(const ClusterFacts& facts, std::vector<MetricFamily>& out) {
     out.push_back(gauge("virt_scout_cluster_synced",
                         "1 once the cluster's objects have been listed.", facts.synced ? 1 : 0));
     out.push_back(gauge("virt_scout_cluster_nodes", "Nodes of the cluster.", facts.nodes));
+    out.push_back(gauge("virt_scout_cluster_nodes_by_profile",
+                        "Nodes that are known by the CPUProfile that they name.",
+                        facts.nodes_by_profile));
+    out.push_back(gauge("virt_scout_cluster_nodes_profile_unused",
+                        "Nodes that name a CPUProfile which is not there, or not as their labels.",
+                        facts.nodes_profile_unused));
+    out.push_back(family("virt_scout_cpu_profile_writes_total",
+                         "Writes of CPUProfile objects, by what came of them.", MetricType::Counter,
+                         {{"result", "made", facts.profiles.made},
+                          {"result", "removed", facts.profiles.removed},
+                          {"result", "failed", facts.profiles.failed}}));
     out.push_back(gauge("virt_scout_level_labels_out_of_step",
-                        "Nodes whose level label is not what it should be.",
+                        "Nodes whose level label, or profile annotation, is not what it should be.",
                         facts.labels_out_of_step));
     out.push_back(family(
         "virt_scout_level_label_writes_total", "Level labels written.", MetricType::Counter,

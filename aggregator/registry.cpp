@@ -93,6 +93,7 @@ Result<bool> Registry::report_host(std::string_view node, HostReport report) {
         remember_profile(*found);
         tell(ChangeKind::node_changed, *found);
     }
+    tell_report(*found);
     return complete;
 }
 
@@ -102,6 +103,7 @@ void Registry::deliver(const std::string& digest, migration::Profile profile) {
         if (node.host.profile_digest == digest && set_profile(node, shared)) {
             remember_profile(node);
             tell(ChangeKind::node_changed, node);
+            tell_report(node);
         }
     }
 }
@@ -200,6 +202,12 @@ void Registry::tell(ChangeKind kind, const Node& node, const Guest* guest) const
     const Change change{kind, node, guest};
     for (const auto& observer : observers_) {
         observer(change);
+    }
+}
+
+void Registry::tell_report(const Node& node) const {
+    for (const auto& observer : report_observers_) {
+        observer(node);
     }
 }
 

@@ -64,6 +64,13 @@ public:
     /// registry.
     void observe(Observer observer) { observers_.push_back(std::move(observer)); }
 
+    /// Called with a node whose agent has just told the host part, changed or not, and again when
+    /// its profile came after it: what is remembered of a node does not do. Must not change the
+    /// registry.
+    void observe_reports(std::function<void(const Node&)> observer) {
+        report_observers_.push_back(std::move(observer));
+    }
+
     /// An agent says who it is. Errc::refused, with both named, while another host of this name is
     /// fresh, or if the name is that of a document; Errc::unavailable if the registry is full. A
     /// host that takes over the name of one that is not fresh starts empty.
@@ -114,6 +121,7 @@ public:
 
 private:
     void tell(ChangeKind kind, const Node& node, const Guest* guest = nullptr) const;
+    void tell_report(const Node& node) const;
     [[nodiscard]] Freshness judge(const Node& node, SteadyTime now) const;
     [[nodiscard]] Status make_room(const Introduction& introduction, SteadyTime now);
     [[nodiscard]] Node* known(std::string_view node);
@@ -128,6 +136,7 @@ private:
     RegistryOptions options_;
     const Clock& clock_;
     std::vector<Observer> observers_;
+    std::vector<std::function<void(const Node&)>> report_observers_;
     std::map<std::string, Node, std::less<>> nodes_;
     SharedValues<StoredProfile> profiles_;
     SharedValues<migration::GuestCpu> cpus_;

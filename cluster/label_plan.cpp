@@ -9,6 +9,7 @@
 #include <boost/json/value.hpp>
 
 #include "cluster/levels.h"
+#include "cluster/node_profile.h"
 
 namespace scout::cluster {
 namespace {
@@ -25,13 +26,47 @@ json::object entry(json::string_view key, json::value value) {
     return out;
 }
 
+void put(json::object& out, std::string_view key, const LabelValue& value) {
+    if (value) {
+        out[key] = json::string_view{*value};
+    }
+}
+
+LabelValue value_of(std::optional<std::string_view> text) {
+    return text && !text->empty() ? LabelValue{*text} : std::nullopt;
+}
+
 }  // namespace
 
-std::string apply_body(const NodeName& node, const LabelValue& level) {
+NodeMarks carried_marks(const kube::Node& node) {
+    const auto level = node.labels.find(level_label);
+    return {.level = level ? LabelValue{*level} : std::nullopt,
+            .profile = value_of(named_profile(node)),
+            .former_profile = value_of(named_profile(node, former_profile_annotation))};
+}
+
+NodeMarks wanted_marks(const NodeMarks& carried, std::optional<unsigned> level,
+                       std::string_view reported_profile) {
+    auto wanted = carried;
+    wanted.level = level ? LabelValue{std::to_string(*level)} : std::nullopt;
+    if (!reported_profile.empty() && carried.profile != reported_profile) {
+        wanted.profile = reported_profile;
+        wanted.former_profile = carried.profile ? carried.profile : carried.former_profile;
+    }
+    return wanted;
+}
+
+std::string apply_body(const NodeName& node, const NodeMarks& marks) {
     json::object metadata = entry("name", json::string_view{node.name});
     metadata["uid"] = json::string_view{node.uid};
-    if (level) {
-        metadata["labels"] = entry(level_label, json::string_view{*level});
+    json::object annotations;
+    put(annotations, profile_annotation, marks.profile);
+    put(annotations, former_profile_annotation, marks.former_profile);
+    if (!annotations.empty()) {
+        metadata["annotations"] = std::move(annotations);
+    }
+    if (marks.level) {
+        metadata["labels"] = entry(level_label, json::string_view{*marks.level});
     }
     json::object object = entry("apiVersion", "v1");
     object["kind"] = "Node";
@@ -48,7 +83,7 @@ std::string removal_body(const NodeName& node) {
 LabelPlan::LabelPlan(LabelPlanRules rules, std::uint64_t seed, SteadyTime now)
     : rules_(rules), random_(seed), start_(now), slot_(now) {}
 
-void LabelPlan::set(const NodeName& named, LabelValue wanted, LabelValue carried, SteadyTime now) {
+void LabelPlan::set(const NodeName& named, NodeMarks wanted, NodeMarks carried, SteadyTime now) {
     note_first_fill(now);
     auto place = nodes_.find(named.name);
     if (place == nodes_.end()) {
@@ -177,7 +212,7 @@ void LabelPlan::note_first_fill(SteadyTime now) {
 
 LabelPlan::Write LabelPlan::begin(Node& node) {
     const bool again = node.phase == Phase::accepted;
-    const bool left_out = !node.wanted && node.carried;
+    const bool left_out = !node.wanted.level && node.carried.level;
     node.left_out_in_vain = left_out && (again || node.left_out_in_vain);
     node.phase = Phase::under_way;
     node.written = node.wanted;

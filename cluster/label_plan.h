@@ -15,11 +15,28 @@
 
 #include "base/backoff.h"
 #include "base/clock.h"
+#include "kube/objects/node.h"
 
 namespace scout::cluster {
 
-/// Value of level_label; none: no label.
+/// Value of a label or an annotation; none: there is none.
 using LabelValue = std::optional<std::string>;
+
+/// What we write of a node, all of it in one patch. Annotations are replaced, never taken away.
+struct NodeMarks {
+    LabelValue level;           ///< level_label
+    LabelValue profile;         ///< profile_annotation
+    LabelValue former_profile;  ///< former_profile_annotation
+
+    bool operator==(const NodeMarks&) const = default;
+};
+
+/// Those that the node carries. An annotation that is no name of a profile counts as none.
+[[nodiscard]] NodeMarks carried_marks(const kube::Node& node);
+/// The same with this level, and with the profile that the node was reported to have; empty:
+/// nobody reports, and the profile stays.
+[[nodiscard]] NodeMarks wanted_marks(const NodeMarks& carried, std::optional<unsigned> level,
+                                     std::string_view reported_profile);
 
 /// The Node object that is meant. With its uid no write makes a node of a name that is gone, nor
 /// marks one that came in its place: the API server answers 409.
@@ -30,10 +47,10 @@ struct NodeName {
     bool operator==(const NodeName&) const = default;
 };
 
-/// A server-side apply of the label; none takes it away, if nobody else wrote it.
-[[nodiscard]] std::string apply_body(const NodeName& node, const LabelValue& level);
+/// A server-side apply of the marks; what is none is taken away, if nobody else wrote it.
+[[nodiscard]] std::string apply_body(const NodeName& node, const NodeMarks& marks);
 
-/// A JSON merge patch that takes the label away, whoever wrote it.
+/// A JSON merge patch that takes the level label away, whoever wrote it.
 [[nodiscard]] std::string removal_body(const NodeName& node);
 
 struct LabelPlanRules {
@@ -60,14 +77,14 @@ public:
     /// `now`: when this process became the one that writes.
     LabelPlan(LabelPlanRules rules, std::uint64_t seed, SteadyTime now);
 
-    /// A node's label, whenever either side changed. Equal: nothing is to be written.
-    void set(const NodeName& node, LabelValue wanted, LabelValue carried, SteadyTime now);
+    /// A node's marks, whenever either side changed. Equal: nothing is to be written.
+    void set(const NodeName& node, NodeMarks wanted, NodeMarks carried, SteadyTime now);
     /// The node is gone.
     void forget(std::string_view node);
 
     struct Write {
         std::string node;
-        /// An apply was accepted that leaves something out, and it is still there: it is somebody
+        /// An apply was accepted that leaves the level out, and it is still there: it is somebody
         /// else's. `body` is a merge patch then, else a server-side apply (force).
         bool merge = false;
         std::string body;
@@ -94,9 +111,9 @@ private:
     struct Node {
         std::string_view name;
         std::string uid;
-        LabelValue wanted;
-        LabelValue carried;
-        LabelValue written;  ///< last
+        NodeMarks wanted;
+        NodeMarks carried;
+        NodeMarks written;  ///< last
         Phase phase = Phase::settling;
         SteadyTime changed;             ///< first change that was not written
         std::optional<SteadyTime> due;  ///< is in due_

@@ -141,42 +141,23 @@ bool BedClusterTest::is_served(const json::object& definition) {
     return !none && none.error().reason == "NotFound";
 }
 
-std::unique_ptr<ClusterSide> BedClusterTest::make(const kube::ClusterAccess& who,
-                                                  const std::string& space, HttpsSettings https) {
-    return std::make_unique<ClusterSide>(loop.get_executor(),
-                                         ClusterSettings{.access = who,
-                                                         .space = space,
-                                                         .identity = lease_identity(),
-                                                         .levels = {},
-                                                         .https = std::move(https)},
-                                         clock);
-}
-
-void BedClusterTest::begin(ClusterSide& side) {
-    const auto started = side.start();
+std::unique_ptr<ClusterSide> BedClusterTest::start(const kube::ClusterAccess& who,
+                                                   const std::string& space, HttpsSettings https,
+                                                   const Preparation& prepare) {
+    auto side = std::make_unique<ClusterSide>(loop.get_executor(),
+                                              ClusterSettings{.access = who,
+                                                              .space = space,
+                                                              .identity = lease_identity(),
+                                                              .levels = {},
+                                                              .https = std::move(https)},
+                                              clock);
+    if (prepare) {
+        prepare(*side);
+    }
+    const auto started = side->start();
     if (!started) {
         throw std::runtime_error(started.error().message);
     }
-}
-
-std::unique_ptr<ClusterSide> BedClusterTest::start(const kube::ClusterAccess& who,
-                                                   const std::string& space, HttpsSettings https,
-                                                   Questions* questions) {
-    auto side = make(who, space, std::move(https));
-    if (questions != nullptr) {
-        side->answer_users(*questions);
-    }
-    begin(*side);
-    return side;
-}
-
-std::unique_ptr<ClusterSide> BedClusterTest::start_answering(const kube::ClusterAccess& who,
-                                                             const std::string& space,
-                                                             HttpsSettings https,
-                                                             BlockingPool& pool) {
-    auto side = make(who, space, std::move(https));
-    side->answer_users(pool);
-    begin(*side);
     return side;
 }
 

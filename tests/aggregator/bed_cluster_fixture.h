@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -30,6 +31,9 @@ struct Manifest {
 /// The cluster's side of an aggregator on the program's one real API server.
 class BedClusterTest : public test::BedTest {
 protected:
+    /// What is done with it before it starts.
+    using Preparation = std::function<void(ClusterSide&)>;
+
     /// Levels count among the nodes of one architecture: each test has its own. Guests of nodes
     /// with the same feature can go to each other.
     void make_node(const std::string& arch, const std::string& name, const std::string& feature);
@@ -49,12 +53,7 @@ protected:
     [[nodiscard]] std::unique_ptr<ClusterSide> start(const kube::ClusterAccess& who,
                                                      const std::string& space,
                                                      HttpsSettings https = {},
-                                                     Questions* questions = nullptr);
-    /// One that answers users from the objects of the cluster.
-    [[nodiscard]] std::unique_ptr<ClusterSide> start_answering(const kube::ClusterAccess& who,
-                                                               const std::string& space,
-                                                               HttpsSettings https,
-                                                               BlockingPool& pool);
+                                                     const Preparation& prepare = {});
     /// All labels are as they should be, and were read again.
     [[nodiscard]] bool settle(const ClusterSide& side);
     void stop(std::unique_ptr<ClusterSide> side);

@@ -48,15 +48,25 @@ struct Scout {
                     &kube::decode_kubevirt),
           configs(transport, clock, {.resource = kube::resources::scout_configs(), .selection = {}},
                   &kube::decode_scout_config),
+          profiles(transport, clock, {.resource = kube::resources::cpu_profiles(), .selection = {}},
+                   &cluster::decode_cpu_profile),
           lease(client, {.space = space, .name = "scout"}),
           elector(lease, clock, {.identity = "scout"}, 1),
           settings(loop, {.configs = configs, .kubevirts = kubevirts, .elector = elector}, client,
                    clock, cluster::level_settings({})),
-          labels(loop,
-                 {.nodes = nodes, .kubevirts = kubevirts, .settings = settings, .elector = elector},
-                 client, clock, {}),
           port(client, {.instance = "scout"}),
           events(loop, port, clock, 1),
+          reports(loop,
+                  {.nodes = nodes, .profiles = profiles, .elector = elector, .events = events},
+                  client, clock),
+          labels(loop,
+                 {.nodes = nodes,
+                  .kubevirts = kubevirts,
+                  .objects = profiles,
+                  .profiles = reports,
+                  .settings = settings,
+                  .elector = elector},
+                 client, clock, {}),
           admission({.levels = labels, .settings = settings, .events = events}) {}
 
     kube::HttpTransport transport;
@@ -64,12 +74,14 @@ struct Scout {
     kube::Informer<kube::Node> nodes;
     kube::Informer<kube::KubeVirt> kubevirts;
     kube::Informer<kube::ScoutConfig> configs;
+    kube::Informer<cluster::CpuProfile> profiles;
     kube::ClientLease lease;
     kube::LeaderElector elector;
     LiveSettings settings;
-    LevelLabels labels;
     kube::ClientEvents port;
     kube::EventRecorder events;
+    CpuProfiles reports;
+    LevelLabels labels;
     PlacementAdmission admission;
 };
 
@@ -161,6 +173,7 @@ protected:
         background->spawn([this] { return scout->nodes.run(); });
         background->spawn([this] { return scout->kubevirts.run(); });
         background->spawn([this] { return scout->configs.run(); });
+        background->spawn([this] { return scout->profiles.run(); });
         background->spawn([this] { return scout->elector.run(); });
         background->spawn([this] { return scout->labels.run(); });
         background->spawn([this] { return scout->events.run(); });

@@ -64,6 +64,7 @@ TEST_F(BedLevelLabelsTest, AMissingRightCostsTheWritesAndNothingElse) {
     grant(space, "default", "", "nodes", {"get", "list", "watch"});
     grant(space, "default", "kubevirt.io", "kubevirts", {"get", "list", "watch"});
     grant(space, "default", "virt-scout.io", "scoutconfigs", {"list", "watch"});
+    grant(space, "default", "virt-scout.io", "cpuprofiles", {"list", "watch"});
     grant(space, "default", "coordination.k8s.io", "leases", {"get", "create", "update"});
     const auto account = scout::test::with_token(access, token_of(space, "default", {}));
 

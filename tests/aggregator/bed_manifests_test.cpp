@@ -9,10 +9,12 @@
 #include <boost/json/value.hpp>
 #include <gmock/gmock.h>
 
+#include "cluster/cpu_profile.h"
 #include "cluster/levels.h"
 #include "kube/reviews.h"
 #include "tests/aggregator/bed_cluster_fixture.h"
 #include "tests/aggregator/host_model_objects.h"
+#include "tests/support/profiles.h"
 
 namespace scout::aggregator {
 namespace {
@@ -75,7 +77,31 @@ protected:
     [[nodiscard]] static json::object labels(const std::string& key, const json::value& value) {
         return {{"metadata", {{"labels", {{key, value}}}}}};
     }
+    [[nodiscard]] static json::object annotations(const std::string& key,
+                                                  const json::value& value) {
+        return {{"metadata", {{"annotations", {{key, value}}}}}};
+    }
 };
+
+TEST_F(BedManifestsTest, ACpuProfileIsNamedByItsContentAndNeverChanges) {
+    const auto profile = scout::test::host({.model = "Large", .usable = {"Small"}});
+    const auto name = cluster::profile_name(profile);
+    const kube::Target object{.resource = kube::resources::cpu_profiles(),
+                              .object = {.space = {}, .name = name}};
+    done(client->apply(object, cluster::cpu_profile_body(profile).value(), {}));
+
+    const auto changed = call(client->merge_patch(object, R"({"spec":{"vendor":"AMD"}})"));
+    const auto misnamed =
+        call(client->create({.resource = kube::resources::cpu_profiles(), .object = {}},
+                            R"({"apiVersion":"virt-scout.io/v1alpha1","kind":"CPUProfile",)"
+                            R"("metadata":{"name":"mine"},"spec":{}})"));
+
+    ASSERT_FALSE(changed);
+    EXPECT_THAT(changed.error().text, HasSubstr("a CPUProfile never changes"));
+    ASSERT_FALSE(misnamed);
+    EXPECT_THAT(misnamed.error().text, HasSubstr("named by its content"));
+    done(client->remove(object, {}));
+}
 
 TEST_F(BedManifestsTest, TheAggregatorKeepsLabelsUnderItsAccount) {
     make_node("manifests", "a", "x");
@@ -149,8 +175,15 @@ TEST_F(BedManifestsTest, TheFenceLeavesTheAggregatorNothingOfANodeButItsLevel) {
     EXPECT_THAT(refusal("fence-a", labels(level_key, "007")), HasSubstr("from 0 to 100"));
     EXPECT_THAT(refusal("fence-a", {{"spec", {{"unschedulable", true}}}}),
                 HasSubstr("nothing else of it"));
-    EXPECT_THAT(refusal("fence-a", {{"metadata", {{"annotations", {{"a", "b"}}}}}}),
-                HasSubstr("nothing else of it"));
+    EXPECT_THAT(
+        refusal("fence-a", annotations("a", "b")),
+        HasSubstr("changes only virt-scout.io/cpu-profile and virt-scout.io/cpu-profile-be"));
+    const auto name = "cpu-" + std::string(40, 'a');
+    for (const auto* key : {"virt-scout.io/cpu-profile", "virt-scout.io/cpu-profile-before"}) {
+        EXPECT_THAT(refusal("fence-a", annotations(key, "x")), HasSubstr("names of CPUProfiles"));
+        EXPECT_EQ(refusal("fence-a", annotations(key, json::string_view{name})), "");
+        EXPECT_EQ(refusal("fence-a", annotations(key, nullptr)), "");
+    }
     EXPECT_EQ(refusal("fence-a", labels(level_key, "100")), "");
     EXPECT_EQ(refusal("fence-a", labels(level_key, nullptr)), "");
     label("fence-a", "else", "x");  // others are not fenced

@@ -72,7 +72,8 @@ protected:
                 {"spec", {{"type", "ExternalName"}, {"externalName", "localhost"}}}});
     }
     [[nodiscard]] virtual std::unique_ptr<ClusterSide> begin() {
-        return start(access, space, https, &questions);
+        return start(access, space, https,
+                     [this](ClusterSide& made) { made.answer_users(questions); });
     }
     void TearDown() override {
         if (side) {
@@ -252,7 +253,7 @@ TEST_F(BedQueryTest, HeadersAreNothingWithoutTheProxysCertificate) {
 class BedAnswersTest : public BedQueryTest {
 protected:
     std::unique_ptr<ClusterSide> begin() override {
-        return start_answering(access, space, https, pool);
+        return start(access, space, https, [this](ClusterSide& made) { made.answer_users(pool); });
     }
 
     BlockingPool pool{2};

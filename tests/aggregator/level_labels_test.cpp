@@ -63,6 +63,7 @@ public:
             return true;
         }
         if (target.find("/kubevirts") != std::string::npos ||
+            target.find("/cpuprofiles") != std::string::npos ||
             target.find("/scoutconfigs") != std::string::npos) {
             peer.say(scout::test::answer(404, scout::test::status_json(404, "NotFound")));
             return true;

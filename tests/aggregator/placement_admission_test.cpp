@@ -64,6 +64,8 @@ public:
 
 class PlacementAdmissionTest : public testing::Test {
 protected:
+    PlacementAdmissionTest() { learn(profiles, from_profiles, {}); }
+
     /// a and b can go to each other: level 50; c is alone: level 0.
     void know_nodes() {
         learn(nodes, from_nodes, {node("a", "x", "50"), node("b", "x", "50"), node("c", "y", "0")});
@@ -157,6 +159,7 @@ protected:
     scout::test::ScriptedTransport from_nodes;
     scout::test::ScriptedTransport from_kubevirts;
     scout::test::ScriptedTransport from_configs;
+    scout::test::ScriptedTransport from_profiles;
     scout::test::ScriptedTransport unused;
     kube::Client client{unused, clock, {}};
     kube::Informer<kube::Node> nodes{from_nodes,
@@ -173,6 +176,11 @@ protected:
         clock,
         {.resource = kube::resources::scout_configs(), .selection = {}},
         &kube::decode_scout_config};
+    kube::Informer<cluster::CpuProfile> profiles{
+        from_profiles,
+        clock,
+        {.resource = kube::resources::cpu_profiles(), .selection = {}},
+        &cluster::decode_cpu_profile};
     kube::ClientLease lease{client, {.space = "scout", .name = "lease"}};
     kube::LeaderElector elector{lease, clock, {.identity = "me"}, 1};
     LiveSettings settings{loop.get_executor(),
@@ -180,14 +188,23 @@ protected:
                           client,
                           clock,
                           cluster::level_settings({})};
-    LevelLabels levels{
-        loop.get_executor(),
-        {.nodes = nodes, .kubevirts = kubevirts, .settings = settings, .elector = elector},
-        client,
-        clock,
-        {}};
     KeptEvents port;
     kube::EventRecorder events{loop.get_executor(), port, clock, 1};
+    CpuProfiles reports{
+        loop.get_executor(),
+        {.nodes = nodes, .profiles = profiles, .elector = elector, .events = events},
+        client,
+        clock};
+    LevelLabels levels{loop.get_executor(),
+                       {.nodes = nodes,
+                        .kubevirts = kubevirts,
+                        .objects = profiles,
+                        .profiles = reports,
+                        .settings = settings,
+                        .elector = elector},
+                       client,
+                       clock,
+                       {}};
     PlacementAdmission admission{{.levels = levels, .settings = settings, .events = events}};
 };
 

@@ -106,6 +106,23 @@ TEST_F(RegistryTest, NameOfAStaleHostIsTakenOverFromNothing) {
     EXPECT_EQ(take_told(), (std::vector<std::string>{"-guest n1/u1", "-node n1", "+node n1"}));
 }
 
+TEST_F(RegistryTest, ReportsAreToldAlsoIfTheyChangeNothing) {
+    const auto profile = small_host();
+    HostReport report;
+    report.profile_digest = wire::profile_digest(profile);
+    std::vector<bool> with_profile;
+    registry.observe_reports(
+        [&](const Node& node) { with_profile.push_back(node.profile != nullptr); });
+    ASSERT_TRUE(introduce("n1", "a"));
+    EXPECT_TRUE(with_profile.empty()) << "who says hello has told nothing yet";
+
+    ASSERT_TRUE(registry.report_host("n1", report));
+    registry.deliver(report.profile_digest, profile);
+    ASSERT_TRUE(registry.report_host("n1", report));
+
+    EXPECT_EQ(with_profile, (std::vector<bool>{false, true, true}));
+}
+
 TEST_F(RegistryTest, RemovedGuestsAreDatedByWhatIsToldOrByNow) {
     std::vector<std::pair<FoundBy, std::int64_t>> removals;
     registry.observe([&](const Change& change) {

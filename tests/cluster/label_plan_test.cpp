@@ -8,6 +8,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cluster/cpu_profile.h"
+#include "cluster/levels.h"
+#include "tests/cluster/node_objects.h"
+
 namespace scout::cluster {
 namespace {
 
@@ -17,11 +21,15 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 const SteadyTime start{std::chrono::hours{1000}};
-const LabelValue nothing;
+const NodeMarks nothing;
 
-LabelValue level(const char* value) {
-    return value;
+NodeMarks level(const char* value) {
+    return {.level = value, .profile = {}, .former_profile = {}};
 }
+
+const std::string profile_a = "cpu-" + std::string(40, 'a');
+const std::string profile_b = "cpu-" + std::string(40, 'b');
+const std::string profile_c = "cpu-" + std::string(40, 'c');
 
 std::vector<std::string> names(const std::vector<LabelPlan::Write>& writes) {
     std::vector<std::string> out;
@@ -54,7 +62,7 @@ protected:
         now = end;
         return begun;
     }
-    void set(const char* node, const LabelValue& wanted, const LabelValue& carried) {
+    void set(const char* node, const NodeMarks& wanted, const NodeMarks& carried) {
         plan.set(named(node), wanted, carried, now);
     }
     void done(const char* node, bool accepted = true) { plan.done(node, accepted, now); }
@@ -65,11 +73,49 @@ protected:
 };
 
 TEST(LabelBodyTest, AnApplyNamesTheObjectAndTheLabel) {
-    EXPECT_EQ(apply_body({.name = "n\"1", .uid = "u"}, "50"),
+    EXPECT_EQ(apply_body({.name = "n\"1", .uid = "u"}, level("50")),
               R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"n\"1","uid":"u",)"
               R"("labels":{"kubevirt/host-model-migratability-level":"50"}}})");
-    EXPECT_EQ(apply_body({.name = "n", .uid = "u"}, std::nullopt),
+    EXPECT_EQ(apply_body({.name = "n", .uid = "u"}, nothing),
               R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"n","uid":"u"}})");
+}
+
+TEST(LabelBodyTest, LabelAndAnnotationsGoInOnePatch) {
+    EXPECT_EQ(apply_body({.name = "n", .uid = "u"},
+                         {.level = "50", .profile = "p", .former_profile = "q"}),
+              R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"n","uid":"u",)"
+              R"("annotations":{"virt-scout.io/cpu-profile":"p",)"
+              R"("virt-scout.io/cpu-profile-before":"q"},)"
+              R"("labels":{"kubevirt/host-model-migratability-level":"50"}}})");
+}
+
+TEST(NodeMarksTest, AreReadFromTheNodeAndWhatIsNoNameCountsAsNone) {
+    auto node = test::node_object("n", {{std::string{level_label}, "7"}});
+    node.annotations = kube::Labels{{profile_annotation, profile_a},
+                                    {former_profile_annotation, "Something Else"}};
+
+    EXPECT_EQ(carried_marks(node),
+              (NodeMarks{.level = "7", .profile = profile_a, .former_profile = {}}));
+    EXPECT_EQ(carried_marks(test::node_object("n")), nothing);
+}
+
+TEST(NodeMarksTest, AnAgentThatIsAwayChangesNothing) {
+    const NodeMarks carried{.level = "7", .profile = profile_a, .former_profile = profile_b};
+
+    EXPECT_EQ(wanted_marks(carried, 7, ""), carried);
+    EXPECT_EQ(wanted_marks(carried, 7, profile_a), carried);
+    EXPECT_EQ(wanted_marks(carried, std::nullopt, "").level, std::nullopt);
+}
+
+TEST(NodeMarksTest, TheProfileBeforeIsKeptInTheSamePatch) {
+    const NodeMarks carried{.level = "7", .profile = profile_a, .former_profile = profile_b};
+
+    EXPECT_EQ(wanted_marks(carried, 9, profile_c),
+              (NodeMarks{.level = "9", .profile = profile_c, .former_profile = profile_a}));
+    EXPECT_EQ(wanted_marks(nothing, 9, profile_c),
+              (NodeMarks{.level = "9", .profile = profile_c, .former_profile = {}}));
+    const NodeMarks lost{.level = "9", .profile = {}, .former_profile = profile_a};
+    EXPECT_EQ(wanted_marks(lost, 9, profile_c).former_profile, profile_a);
 }
 
 TEST(LabelBodyTest, ARemovalTakesTheLabelOfThatObjectAlone) {
@@ -171,7 +217,7 @@ TEST_F(LabelPlanTest, ALabelOfSomebodyElseIsTakenAwayByAMergePatch) {
     set("a", nothing, level("50"));
     EXPECT_EQ(pass(seconds{2}).size(), 1U);
     EXPECT_FALSE(last.merge);
-    EXPECT_EQ(last.body, apply_body(named("a"), {}));
+    EXPECT_EQ(last.body, apply_body(named("a"), nothing));
     done("a");
 
     EXPECT_EQ(pass(seconds{20}).size(), 1U);
@@ -185,6 +231,19 @@ TEST_F(LabelPlanTest, ALabelOfSomebodyElseIsTakenAwayByAMergePatch) {
     set("a", level("50"), level("40"));
     EXPECT_EQ(pass(seconds{20}).size(), 1U);
     EXPECT_FALSE(last.merge);
+}
+
+TEST_F(LabelPlanTest, AnAnnotationAloneIsWrittenToo) {
+    const NodeMarks carried{.level = "10", .profile = profile_a, .former_profile = {}};
+    const auto wanted = wanted_marks(carried, 10, profile_b);
+    set("a", wanted, carried);
+
+    EXPECT_EQ(pass(seconds{2}).size(), 1U);
+
+    EXPECT_EQ(last.body, apply_body(named("a"), wanted));
+    set("a", wanted, wanted);
+    done("a");
+    EXPECT_EQ(plan.next(), std::nullopt);
 }
 
 TEST_F(LabelPlanTest, AGoneNodeIsForgottenButNotItsWriteUnderWay) {

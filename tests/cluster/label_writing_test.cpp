@@ -50,10 +50,10 @@ public:
             hear();
             answer(working);
             for (const auto& change : keeper_.take_changes()) {
-                const auto& [level, carried] = change.label;
+                const NodeMarks carried{
+                    .level = change.label.carried, .profile = {}, .former_profile = {}};
                 plan_.set({.name = change.name, .uid = change.name},
-                          level ? std::optional{std::to_string(*level)} : std::nullopt, carried,
-                          SteadyTime{now_});
+                          wanted_marks(carried, change.label.level, ""), carried, SteadyTime{now_});
             }
             begin();
         }
