@@ -30,6 +30,7 @@ struct ClusterQuestion {
     std::vector<std::shared_ptr<const kube::Vmi>> vmis;
     std::vector<std::shared_ptr<const kube::Migration>> migrations;
     std::vector<std::shared_ptr<const kube::LauncherPod>> launchers;
+    std::vector<std::shared_ptr<const cluster::CpuProfile>> profiles;
 };
 
 namespace {
@@ -68,6 +69,7 @@ cluster::Dump dump_of(const ClusterQuestion& asked) {
     }
     dump.objects.migrations = in_order(asked.migrations);
     dump.objects.launchers = in_order(asked.launchers);
+    dump.objects.profiles = in_order(asked.profiles);
     return dump;
 }
 
@@ -162,6 +164,24 @@ Result<std::string> tell_nodes(fleet::DumpFleet& fleet, const ClusterQuestion& a
     return told(std::move(answer));
 }
 
+constexpr const char* no_vmis = "VMIs are not told, for you may not list those of all namespaces";
+
+Result<std::string> tell_node(fleet::DumpFleet& fleet, const Question& question) {
+    auto answer = fleet.node(question.name);
+    if (answer && !question.may_see_vmis) {
+        answer->line.notices.emplace_back(no_vmis);
+    }
+    return told(std::move(answer));
+}
+
+Result<std::string> tell_upgrade(fleet::DumpFleet& fleet, const Question& question) {
+    auto answer = fleet.upgrade_impact(question.name);
+    if (answer && !question.may_see_vmis) {
+        answer->notes.emplace_back(no_vmis);
+    }
+    return told(std::move(answer));
+}
+
 Result<std::string> tell_where(fleet::DumpFleet& fleet, const ClusterQuestion& asked) {
     const auto& question = asked.question;
     fleet::FleetSubject subject;
@@ -217,9 +237,9 @@ Result<std::string> respond(const ClusterQuestion& asked) {
         case Kind::nodes:
             return tell_nodes(fleet, asked);
         case Kind::node:
-            return told(fleet.node(question.name));
+            return tell_node(fleet, question);
         case Kind::upgrade_impact:
-            return told(fleet.upgrade_impact(question.name));
+            return tell_upgrade(fleet, question);
         case Kind::vmis:
             return tell_vmis(fleet, asked);
         case Kind::node_where:
@@ -286,7 +306,7 @@ Status ClusterQuestions::listed(Kind kind) const {
     };
     for (const auto& status :
          {unread(sources_.nodes, "nodes"), unread(sources_.kubevirts, "KubeVirt objects"),
-          unread(sources_.vmis, "VMIs")}) {
+          unread(sources_.vmis, "VMIs"), unread(sources_.profiles, "CPUProfiles")}) {
         if (!status) {
             return status;
         }
@@ -306,24 +326,27 @@ ClusterQuestion ClusterQuestions::gather(Question question) const {
     asked.moment = clock_.wall();
     asked.kubevirts = kubevirts_of(sources_.kubevirts);
     gather_all(sources_.nodes, asked.nodes, every);
+    gather_all(sources_.profiles, asked.profiles, every);
     gather_guests(asked);
     return asked;
 }
 
 void ClusterQuestions::gather_guests(ClusterQuestion& asked) const {
-    const auto& [kind, space, name, options, may_see_nodes] = asked.question;
-    switch (kind) {
+    const auto& space = asked.question.space;
+    const auto& name = asked.question.name;
+    switch (asked.question.kind) {
         case Kind::nodes:
             gather_all(sources_.vmis, asked.vmis, every);
             break;
         case Kind::node:
         case Kind::upgrade_impact:
-            gather_all(sources_.vmis, asked.vmis,
-                       [&name = name](const auto& vmi) { return vmi.node == name; });
+            if (asked.question.may_see_vmis) {
+                gather_all(sources_.vmis, asked.vmis, every);
+            }
             break;
         case Kind::vmis: {
             const auto node = option_of(asked.question, "node");
-            gather_all(sources_.vmis, asked.vmis, [&space = space, &node](const auto& vmi) {
+            gather_all(sources_.vmis, asked.vmis, [&space, &node](const auto& vmi) {
                 return (space.empty() || vmi.meta.space == space) &&
                        (node.empty() || vmi.node == node);
             });
@@ -333,7 +356,7 @@ void ClusterQuestions::gather_guests(ClusterQuestion& asked) const {
             if (const auto vmi = sources_.vmis.find(space, name)) {
                 asked.vmis.push_back(vmi);
             }
-            const auto of_guest = [&space = space, &name = name](const auto& object) {
+            const auto of_guest = [&space, &name](const auto& object) {
                 return object.vmi_name == name && object.meta.space == space;
             };
             gather_all(sources_.migrations, asked.migrations, of_guest);

@@ -9,6 +9,7 @@
 #include "aggregator/questions.h"
 #include "base/clock.h"
 #include "base/offload.h"
+#include "cluster/cpu_profile.h"
 #include "cluster/levels.h"
 #include "kube/informer.h"
 #include "kube/objects/kubevirt.h"
@@ -35,6 +36,7 @@ public:
         kube::Informer<kube::Vmi>& vmis;
         kube::Informer<kube::Migration>& migrations;
         kube::Informer<kube::LauncherPod>& launchers;
+        kube::Informer<cluster::CpuProfile>& profiles;
         LiveSettings& settings;
     };
 

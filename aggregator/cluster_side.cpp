@@ -185,6 +185,7 @@ ClusterSide::Answers::Answers(Parts& parts, BlockingPool& pool, const Clock& clo
                  .vmis = vmis,
                  .migrations = migrations,
                  .launchers = launchers,
+                 .profiles = parts.cpu_profiles,
                  .settings = parts.live},
                 parts.levels, pool, clock) {}
 

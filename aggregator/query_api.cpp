@@ -96,18 +96,25 @@ Task<daemon::HttpAnswer> QueryApi::ask(kube::Subject user, Question question) {
     }
     question.may_see_nodes = true;
     if (!is_about_nodes(question)) {
-        const auto sees = co_await sees_nodes(std::move(user));
+        const auto sees = co_await may(user, listing_nodes());
         if (!sees) {
             co_return failure(sees.error());
         }
         question.may_see_nodes = *sees;
     }
+    if (adds_vmis(question)) {
+        const auto sees = co_await may(user, listing_vmis());
+        if (!sees) {
+            co_return failure(sees.error());
+        }
+        question.may_see_vmis = *sees;
+    }
     auto answer = co_await questions_.answer(std::move(question));
     co_return answer ? document(*std::move(answer)) : failure(answer.error());
 }
 
-Task<Result<bool>> QueryApi::sees_nodes(kube::Subject user) {
-    auto may = co_await rights_.check(std::move(user), listing_nodes());
+Task<Result<bool>> QueryApi::may(kube::Subject user, kube::AccessQuestion right) {
+    auto may = co_await rights_.check(std::move(user), std::move(right));
     if (!may && may.error().code != Errc::refused) {
         co_return fail(std::move(may.error()));
     }

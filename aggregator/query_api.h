@@ -50,7 +50,7 @@ private:
     class Turn;
 
     [[nodiscard]] Task<daemon::HttpAnswer> ask(kube::Subject user, Question question);
-    [[nodiscard]] Task<Result<bool>> sees_nodes(kube::Subject user);
+    [[nodiscard]] Task<Result<bool>> may(kube::Subject user, kube::AccessQuestion right);
     void count(unsigned status);
 
     Questions& questions_;

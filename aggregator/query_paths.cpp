@@ -219,6 +219,14 @@ kube::AccessQuestion listing_nodes() {
     return {.verb = "list", .resource = kube::resources::nodes()};
 }
 
+kube::AccessQuestion listing_vmis() {
+    return {.verb = "list", .resource = kube::resources::virtual_machine_instances()};
+}
+
+bool adds_vmis(const Question& question) {
+    return question.kind == Question::Kind::node || question.kind == Question::Kind::upgrade_impact;
+}
+
 std::vector<kube::AccessQuestion> needed_rights(const Question& question) {
     const auto& vmis = kube::resources::virtual_machine_instances();
     std::vector<kube::AccessQuestion> rights;

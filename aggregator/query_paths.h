@@ -29,10 +29,14 @@ inline constexpr std::string_view query_root = "/apis/query.virt-scout.io";
 
 /// "list nodes"
 [[nodiscard]] kube::AccessQuestion listing_nodes();
+/// "list virtualmachineinstances" of all namespaces
+[[nodiscard]] kube::AccessQuestion listing_vmis();
 
 /// Which rights a user needs for the answer. With listing_nodes() among them the answer may name
 /// nodes; who asks for one of the other kinds may lack that right.
 [[nodiscard]] std::vector<kube::AccessQuestion> needed_rights(const Question& question);
 [[nodiscard]] bool is_about_nodes(const Question& question);
+/// Of a node, with VMIs by name to who may list them.
+[[nodiscard]] bool adds_vmis(const Question& question);
 
 }  // namespace scout::aggregator

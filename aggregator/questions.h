@@ -31,6 +31,8 @@ struct Question {
     /// Else the answer names no node: counts and reasons only. Always true where the kind is about
     /// nodes.
     bool may_see_nodes = false;
+    /// VMIs of all namespaces. Else an answer about nodes tells none.
+    bool may_see_vmis = false;
 };
 
 /// Who answers them. Loop thread.

@@ -95,7 +95,8 @@ private:
         {"virtualmachineinstances",
          {vmi("web", "east", "Running"), vmi("done", "east", "Succeeded")}},
         {"virtualmachineinstancemigrations", {}},
-        {"pods", {}}};
+        {"pods", {}},
+        {"cpuprofiles", {}}};
 };
 
 class ClusterQuestionsTest : public kube::TransportFixture {
@@ -115,9 +116,10 @@ protected:
         scope.spawn("vmis", [this] { return vmis.run(); });
         scope.spawn("migrations", [this] { return migrations.run(); });
         scope.spawn("launchers", [this] { return launchers.run(); });
+        scope.spawn("profiles", [this] { return profiles.run(); });
         const auto end = clock.steady() + long_enough;
         while (!(nodes.synced() && settings.synced() && vmis.synced() && migrations.synced() &&
-                 launchers.synced()) &&
+                 launchers.synced() && profiles.synced()) &&
                clock.steady() < end) {
             loop.restart();
             loop.run_for(5ms);
@@ -158,6 +160,8 @@ protected:
         informer<kube::Migration>(kube::resources::migrations(), &kube::decode_migration);
     kube::Informer<kube::LauncherPod> launchers =
         informer<kube::LauncherPod>(kube::resources::pods(), &kube::decode_launcher_pod);
+    kube::Informer<cluster::CpuProfile> profiles = informer<cluster::CpuProfile>(
+        kube::resources::cpu_profiles(), &cluster::decode_cpu_profile);
     kube::ClientLease lease{client, {.space = "scout", .name = "lease"}};
     kube::LeaderElector elector{lease, clock, {.identity = "me"}, 1};
     LiveSettings settings{loop.get_executor(),
@@ -170,6 +174,7 @@ protected:
                                 .vmis = vmis,
                                 .migrations = migrations,
                                 .launchers = launchers,
+                                .profiles = profiles,
                                 .settings = settings},
                                {},
                                pool,
@@ -283,6 +288,23 @@ TEST_F(ClusterQuestionsTest, TellsVmisOfANamespaceOrANode) {
         ask({.kind = Question::Kind::vmis, .options = {{"node", "west"}}, .may_see_nodes = true});
     ASSERT_TRUE(of_west) << of_west.error().message;
     EXPECT_THAT(json::parse(*of_west).at("guests").as_array(), IsEmpty());
+}
+
+TEST_F(ClusterQuestionsTest, NamesTheVmisOfANodeToWhoMayListThem) {
+    read_all();
+    const auto guests_told = [this](bool may_see_vmis) {
+        const auto text = ask({.kind = Question::Kind::node,
+                               .name = "east",
+                               .may_see_nodes = true,
+                               .may_see_vmis = may_see_vmis});
+        return text ? json::parse(*text) : json::value{text.error().message};
+    };
+
+    EXPECT_THAT(guests_told(true).at("guests").as_array(), SizeIs(1));
+    const auto hidden = guests_told(false);
+    EXPECT_THAT(hidden.at("guests").as_array(), IsEmpty());
+    EXPECT_THAT(json::serialize(hidden.at("summary").at("notices")),
+                HasSubstr("VMIs are not told"));
 }
 
 TEST_F(ClusterQuestionsTest, TellsWhatIsWrongWithAQuestion) {
