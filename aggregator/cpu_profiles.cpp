@@ -23,7 +23,7 @@ constexpr auto write_limit = 15s;
 constexpr auto try_again_after = 30s;
 constexpr auto care_every = 60s;
 /// Fleets have tens, and each is some 100 KB in etcd: who reports ever new ones must not fill it.
-constexpr std::size_t most_profiles = 1000;
+constexpr std::size_t most_profiles = 500;
 constexpr std::size_t most_names = 4096;
 /// As agents call KubeVirt's own files. What another source says is compared with its own earlier
 /// answers alone (design §3), so it names no profile of the node.
@@ -69,8 +69,8 @@ void CpuProfiles::follow(Registry& registry) {
 
 std::string_view CpuProfiles::reported(std::string_view node) const {
     const auto found = reported_.find(node);
-    const bool there =
-        found != reported_.end() && sources_.profiles.find({}, found->second.name) != nullptr;
+    const bool there = found != reported_.end() && found->second.heard_of &&
+                       sources_.profiles.find({}, found->second.name) != nullptr;
     return there ? std::string_view{found->second.name} : std::string_view{};
 }
 
@@ -88,24 +88,35 @@ void CpuProfiles::take_report(const Node& node) {
         return;
     }
     auto& reported = reported_[node.name];
-    if (reported.profile == node.profile) {
+    if (reported.profile == node.profile && reported.heard_of) {
         return;
     }
-    reported = {.name = name_of(*node.profile), .profile = node.profile};
-    if (on_change_) {
-        on_change_(node.name);
-    }
-    alarm_.ring();
+    reported = {.name = name_of(*node.profile), .profile = node.profile, .heard_of = true};
+    tell(node.name);
 }
 
-/// A node that is not heard of keeps what it names, and what it said last may be old.
+/// A node that is not heard of keeps what it names, and what it said last may be old. Heard of
+/// again on the same stream it does not say it once more.
 void CpuProfiles::take_change(const Change& change) {
-    const bool away =
-        change.kind == ChangeKind::node_removed ||
-        (change.kind == ChangeKind::node_changed && change.node.freshness != Freshness::fresh);
-    if (away) {
-        forget(change.node.name);
+    const auto found = reported_.find(change.node.name);
+    if (found == reported_.end()) {
+        return;
     }
+    if (change.kind == ChangeKind::node_removed) {
+        forget(change.node.name);
+    } else if (change.kind == ChangeKind::node_changed) {
+        const bool heard_of = change.node.freshness == Freshness::fresh;
+        if (std::exchange(found->second.heard_of, heard_of) != heard_of) {
+            tell(change.node.name);
+        }
+    }
+}
+
+void CpuProfiles::tell(const std::string& node) {
+    if (on_change_) {
+        on_change_(node);
+    }
+    alarm_.ring();
 }
 
 void CpuProfiles::forget(std::string_view node) {
@@ -160,7 +171,8 @@ void CpuProfiles::take_node(const kube::Informer<kube::Node>::Change& change) {
 const CpuProfiles::Reported* CpuProfiles::missing() const {
     const auto found = std::find_if(reported_.begin(), reported_.end(), [this](const auto& entry) {
         const auto& name = entry.second.name;
-        return !tried_.contains(name) && sources_.profiles.find({}, name) == nullptr;
+        return entry.second.heard_of && !tried_.contains(name) &&
+               sources_.profiles.find({}, name) == nullptr;
     });
     return found == reported_.end() ? nullptr : &found->second;
 }
@@ -217,8 +229,7 @@ Task<Status> CpuProfiles::make(SharedProfile profile, std::string name) {
     co_return kube::plain(kube::without_body(std::move(answer)));
 }
 
-/// By all nodes there are, or none is unused.
-std::vector<cluster::ProfileStep> CpuProfiles::steps() const {
+std::set<std::string, std::less<>> CpuProfiles::names_in_use() const {
     std::set<std::string, std::less<>> named;
     for (const auto& [node, reported] : reported_) {
         named.insert(reported.name);
@@ -227,9 +238,14 @@ std::vector<cluster::ProfileStep> CpuProfiles::steps() const {
         named.emplace(cluster::named_profile(*node));
         named.emplace(cluster::named_profile(*node, cluster::former_profile_annotation));
     });
+    return named;
+}
+
+/// By all nodes there are, or none is unused.
+std::vector<cluster::ProfileStep> CpuProfiles::steps() const {
     std::vector<const cluster::CpuProfile*> profiles;
     sources_.profiles.each([&profiles](const auto& profile) { profiles.push_back(profile.get()); });
-    return cluster::care_for(profiles, named, clock_.wall());
+    return cluster::care_for(profiles, names_in_use(), clock_.wall());
 }
 
 Task<> CpuProfiles::care() {
@@ -241,6 +257,10 @@ Task<> CpuProfiles::care() {
     auto due = steps();
     for (auto& step : due) {
         const auto name = step.name;
+        // Writes take their time: a node may have come to name it meanwhile.
+        if (step.kind == cluster::ProfileStep::Kind::remove && names_in_use().contains(name)) {
+            continue;
+        }
         std::uint64_t marked = 0;
         auto& successes =
             step.kind == cluster::ProfileStep::Kind::remove ? counters_.removed : marked;

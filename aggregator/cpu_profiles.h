@@ -32,7 +32,7 @@ namespace scout::aggregator {
 struct CpuProfilesCounters {
     std::uint64_t made = 0;     ///< objects that were not there
     std::uint64_t removed = 0;  ///< nobody had used them for long
-    std::uint64_t failed = 0;   ///< writes that the API server did not take
+    std::uint64_t failed = 0;   ///< writes that were tried in vain
 };
 
 /// Keeps what agents tell of their nodes' CPUs as CPUProfile objects, so that it outlives them.
@@ -79,16 +79,20 @@ private:
     struct Reported {
         std::string name;  ///< of the object
         SharedProfile profile;
+        bool heard_of = true;  ///< lately; else it counts for nothing
     };
 
     void take_report(const Node& node);
     void take_change(const Change& change);
     void forget(std::string_view node);
+    void tell(const std::string& node);
     void take_leadership();
     void take_node(const kube::Informer<kube::Node>::Change& change);
     [[nodiscard]] const std::string& name_of(const StoredProfile& profile);
     /// A profile that is reported, has no object yet, and was not tried a while ago.
     [[nodiscard]] const Reported* missing() const;
+    /// What nodes name, and what agents reported that is not named yet.
+    [[nodiscard]] std::set<std::string, std::less<>> names_in_use() const;
     [[nodiscard]] std::vector<cluster::ProfileStep> steps() const;
     [[nodiscard]] Task<> make_missing();
     [[nodiscard]] Task<> care();
