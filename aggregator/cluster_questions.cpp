@@ -39,10 +39,9 @@ using namespace std::chrono_literals;
 using Kind = Question::Kind;
 
 constexpr auto work_limit = 20s;
-/// A few are in the pool, the others wait: each holds its nodes.
-constexpr std::size_t most_under_way = 16;
 /// The answer names every pair.
-constexpr std::size_t most_in_matrix = 1000;
+constexpr std::size_t most_in_matrix = 300;
+constexpr std::size_t most_refusals = 2000;
 constexpr std::size_t most_vmis = 5000;
 
 template <class T>
@@ -226,12 +225,14 @@ Result<std::string> tell_vmis(fleet::DumpFleet& fleet, const ClusterQuestion& as
 Result<std::string> respond(const ClusterQuestion& asked) {
     auto dump = dump_of(asked);
     const auto nodes = dump.objects.nodes.size();
-    if (!asked.question.may_see_nodes && asked.question.kind == Kind::vmi_where) {
+    if (!asked.question.may_see_nodes) {
         hide_names(dump.objects);
     }
     fleet::DumpFleet fleet(std::move(dump), {.machine_type = asked.levels.machine_type,
                                              .map = asked.map.get(),
-                                             .layer = asked.levels.layer});
+                                             .layer = asked.levels.layer,
+                                             .counting = asked.levels.counting,
+                                             .most_refusals = most_refusals});
     const auto& question = asked.question;
     switch (question.kind) {
         case Kind::nodes:
@@ -282,13 +283,7 @@ Task<Result<std::string>> ClusterQuestions::answer(Question question) {
     if (auto known = listed(question.kind); !known) {
         co_return fail(std::move(known.error()));
     }
-    if (under_way_ >= most_under_way) {
-        co_return fail(Errc::unavailable,
-                       std::to_string(under_way_) + " questions are being answered: ask again");
-    }
     const auto asked = std::make_shared<const ClusterQuestion>(gather(std::move(question)));
-    const std::unique_ptr<std::size_t, void (*)(std::size_t*)> counted(
-        &++under_way_, [](std::size_t* count) { --*count; });
     auto work = [asked] { return respond(*asked); };
     auto answer = co_await offload(pool_, work_limit, std::move(work));
     co_return answer;
@@ -311,7 +306,7 @@ Status ClusterQuestions::listed(Kind kind) const {
             return status;
         }
     }
-    if (kind != Kind::vmi_where) {
+    if (kind != Kind::vmi_where && kind != Kind::upgrade_impact) {
         return {};
     }
     auto status = unread(sources_.migrations, "migrations");
@@ -342,6 +337,7 @@ void ClusterQuestions::gather_guests(ClusterQuestion& asked) const {
         case Kind::upgrade_impact:
             if (asked.question.may_see_vmis) {
                 gather_all(sources_.vmis, asked.vmis, every);
+                gather_all(sources_.launchers, asked.launchers, every);
             }
             break;
         case Kind::vmis: {

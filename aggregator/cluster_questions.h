@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <memory>
 #include <string>
 
@@ -45,8 +44,8 @@ public:
                      const Clock& clock);
 
     /// The message of the Fleet service that answers it, as JSON. Errors: unavailable until what it
-    /// needs has been listed, and while too many wait; timed_out; not_found and invalid name what
-    /// is wrong with the question.
+    /// needs has been listed, and while the pool takes no more; timed_out; not_found and invalid
+    /// name what is wrong with the question.
     [[nodiscard]] Task<Result<std::string>> answer(Question question) override;
 
 private:
@@ -59,7 +58,6 @@ private:
     std::shared_ptr<const migration::CpuMap> map_;  ///< of levels_; work may outlive this
     BlockingPool& pool_;
     const Clock& clock_;
-    std::size_t under_way_ = 0;
 };
 
 }  // namespace scout::aggregator

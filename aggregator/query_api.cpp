@@ -48,9 +48,15 @@ QueryApi::QueryApi(Questions& questions, Users users, AccessReviews& rights, Que
 
 Task<daemon::HttpAnswer> QueryApi::serve(daemon::HttpRequest request) {
     auto user = users_(request);
-    if (!user) {
+    if (!user && user.error().code == Errc::refused) {
         ++counters_.unknown;
         co_return unauthorized(user.error().message);
+    }
+    if (!user) {
+        // It is not known yet whom to believe, or no longer.
+        auto said = failure({Errc::unavailable, user.error().message});
+        count(said.status);
+        co_return said;
     }
     // The API server lets only those ask for these who may discover its APIs.
     if (auto found = discovery_document(request.path)) {

@@ -18,12 +18,12 @@ namespace scout::aggregator {
 
 struct QueryLimits {
     std::size_t for_user = 4;  ///< questions of one user at a time
-    std::size_t for_all = 64;
+    std::size_t for_all = 16;  ///< each holds the nodes of its answer
 };
 
 struct QueryCounters {
     std::uint64_t answered = 0;  ///< the user was told what they asked, or what is wrong with it
-    std::uint64_t unknown = 0;   ///< nobody knows who asked
+    std::uint64_t unknown = 0;   ///< came past the API server
     std::uint64_t forbidden = 0;
     std::uint64_t busy = 0;    ///< too many at a time
     std::uint64_t failed = 0;  ///< 5xx: of the API server or of ours

@@ -22,7 +22,7 @@ inline constexpr std::string_view query_root = "/apis/query.virt-scout.io";
 /// What the API has, as a discovery document; nothing for paths of questions.
 [[nodiscard]] std::optional<std::string> discovery_document(std::string_view path);
 
-/// Of a GET: both parts percent-encoded, as they came. `may_see_nodes` is left alone. Errors:
+/// Of a GET: both parts percent-encoded, as they came. What the user may see is left alone. Errors:
 /// not_found for a path that has no question, invalid for names that nothing can have and for
 /// parameters that are too many or too long.
 [[nodiscard]] Result<Question> parse_question(std::string_view path, std::string_view query);

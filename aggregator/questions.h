@@ -28,7 +28,7 @@ struct Question {
     std::string name;   ///< of the node or the VMI; empty for kinds about many
     /// The query's parameters, decoded; few and short, but otherwise as the user wrote them.
     std::multimap<std::string, std::string> options;
-    /// Else the answer names no node: counts and reasons only. Always true where the kind is about
+    /// Else the answer names no node: they are numbered. Always true where the kind is about
     /// nodes.
     bool may_see_nodes = false;
     /// VMIs of all namespaces. Else an answer about nodes tells none.

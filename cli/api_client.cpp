@@ -28,8 +28,11 @@ using fleet::SubjectKind;
 
 constexpr const char* base_path = "/apis/query.virt-scout.io/v1alpha1";
 
-kube::ClientConfig asking() {
+/// Each attempt is the whole work once more, so there is one, which may take all the time.
+kube::ClientConfig asking(std::chrono::milliseconds deadline) {
     kube::ClientConfig config;
+    config.attempt_limit = deadline;
+    config.attempts = 1;
     config.seed = std::random_device{}();
     return config;
 }
@@ -40,7 +43,7 @@ public:
         : server_(access.server.url),
           deadline_(deadline),
           transport_(loop_.get_executor(), std::move(access), clock),
-          client_(transport_, clock, asking()) {}
+          client_(transport_, clock, asking(deadline)) {}
 
     Result<fleet::NodesAnswer> nodes() override {
         return ask<fleet::NodesAnswer, v1::NodesResponse>("/nodes");

@@ -23,9 +23,15 @@ struct DumpOptions {
     std::string machine_type;                ///< empty: the cluster's default
     const migration::CpuMap* map = nullptr;  ///< may be null; must outlive the answers' maker
     migration::Layer layer = migration::Layer::stock;  ///< that levels and destinations are of
+    cluster::CountingRules counting;
+    std::size_t most_refusals = cluster::LevelOptions{}.most_refusals;  ///< that a matrix lists
 
     [[nodiscard]] cluster::LevelOptions levels() const {
-        return {.layer = layer, .machine_type = machine_type, .map = map, .counting = {}};
+        return {.layer = layer,
+                .machine_type = machine_type,
+                .map = map,
+                .counting = counting,
+                .most_refusals = most_refusals};
     }
 };
 

@@ -53,7 +53,6 @@ public:
     Fleet& operator=(Fleet&&) = delete;
 
     [[nodiscard]] virtual Result<NodesAnswer> nodes() = 0;
-    /// `map` is empty in what the aggregator tells of one node.
     [[nodiscard]] virtual Result<NodeDetail> node(const std::string& name) = 0;
     /// Guests of one node, or of all for an empty name.
     [[nodiscard]] virtual Result<GuestsAnswer> guests(const std::string& node) = 0;

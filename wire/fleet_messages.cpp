@@ -11,6 +11,9 @@
 namespace scout::wire {
 namespace {
 
+/// "NAMESPACE/NAME"
+constexpr std::size_t full_name_limit = 63 + 1 + name_limit;
+
 std::string freshness_text(v1::Freshness freshness) {
     switch (freshness) {
         case v1::FRESH:
@@ -197,10 +200,12 @@ Result<fleet::GuestLine> guest_from_wire(const std::string& node, const v1::Gues
     fleet::GuestLine line;
     line.node = checks.name("node", node);
     line.uuid = checks.name("uuid", guest.uuid());
-    line.name = checks.name("guest name", guest.name());
+    line.name = cut(guest.name(), full_name_limit);
     line.state = checks.name("state", guest.state());
     line.since_unix_ms = checks.unix_ms("since_unix_ms", guest.since_unix_ms());
-    line.found_by = checks.found_by("found_by", guest.found_by());
+    if (!guest.found_by().empty()) {
+        line.found_by = checks.found_by("found_by", guest.found_by());
+    }
     line.memory_kib = guest.memory_kib();
     if (auto status = checks.status(); !status) {
         return fail(std::move(status.error()));

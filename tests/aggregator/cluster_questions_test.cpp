@@ -282,7 +282,13 @@ TEST_F(ClusterQuestionsTest, TellsVmisOfANamespaceOrANode) {
     const auto of_shop =
         ask({.kind = Question::Kind::vmis, .space = "shop", .may_see_nodes = true});
     ASSERT_TRUE(of_shop) << of_shop.error().message;
-    EXPECT_THAT(json::parse(*of_shop).at("guests").as_array(), SizeIs(1));
+    FakeServer api(saying(*of_shop));
+    const auto guests = reader_of(api, clock)->guests({});
+    ASSERT_TRUE(guests) << guests.error().message;
+    ASSERT_THAT(guests->guests, SizeIs(1));
+    EXPECT_EQ(guests->guests[0].name, "shop/web");
+    EXPECT_EQ(guests->guests[0].node, "east");
+    EXPECT_EQ(guests->guests[0].found_by, "");
 
     const auto of_west =
         ask({.kind = Question::Kind::vmis, .options = {{"node", "west"}}, .may_see_nodes = true});
@@ -300,7 +306,12 @@ TEST_F(ClusterQuestionsTest, NamesTheVmisOfANodeToWhoMayListThem) {
         return text ? json::parse(*text) : json::value{text.error().message};
     };
 
-    EXPECT_THAT(guests_told(true).at("guests").as_array(), SizeIs(1));
+    const auto told = guests_told(true);
+    EXPECT_THAT(told.at("guests").as_array(), SizeIs(1));
+    FakeServer api(saying(json::serialize(told)));
+    const auto east = reader_of(api, clock)->node("east");
+    ASSERT_TRUE(east) << east.error().message;
+    EXPECT_THAT(east->guests, SizeIs(1));
     const auto hidden = guests_told(false);
     EXPECT_THAT(hidden.at("guests").as_array(), IsEmpty());
     EXPECT_THAT(json::serialize(hidden.at("summary").at("notices")),

@@ -118,28 +118,36 @@ TEST_F(QueryApiTest, EachPathIsOneQuestionAndNeedsItsRights) {
         std::string name;
         std::vector<std::string> rights;
     };
-    for (const auto& each : std::vector<Case>{
-             {"/nodes", Kind::nodes, "", "", {"list nodes"}},
-             {"/nodes/n1.example", Kind::node, "", "n1.example", {"list nodes"}},
-             {"/nodes/n1/where", Kind::node_where, "", "n1", {"list nodes"}},
-             {"/nodes/n1/upgradeimpact", Kind::upgrade_impact, "", "n1", {"list nodes"}},
-             {"/virtualmachineinstances",
-              Kind::vmis,
-              "",
-              "",
-              {"list virtualmachineinstances", "list nodes"}},
-             {"/namespaces/ns/virtualmachineinstances",
-              Kind::vmis,
-              "ns",
-              "",
-              {"list virtualmachineinstances ns/", "list nodes"}},
-             {"/namespaces/ns/virtualmachineinstances/vm/where",
-              Kind::vmi_where,
-              "ns",
-              "vm",
-              {"get virtualmachineinstances ns/vm", "list nodes"}},
-             {"/matrix", Kind::matrix, "", "", {"list nodes"}},
-             {"/baseline", Kind::baseline, "", "", {"list nodes"}}}) {
+    for (const auto& each :
+         std::vector<Case>{{"/nodes", Kind::nodes, "", "", {"list nodes"}},
+                           {"/nodes/n1.example",
+                            Kind::node,
+                            "",
+                            "n1.example",
+                            {"list nodes", "list virtualmachineinstances"}},
+                           {"/nodes/n1/where", Kind::node_where, "", "n1", {"list nodes"}},
+                           {"/nodes/n1/upgradeimpact",
+                            Kind::upgrade_impact,
+                            "",
+                            "n1",
+                            {"list nodes", "list virtualmachineinstances"}},
+                           {"/virtualmachineinstances",
+                            Kind::vmis,
+                            "",
+                            "",
+                            {"list virtualmachineinstances", "list nodes"}},
+                           {"/namespaces/ns/virtualmachineinstances",
+                            Kind::vmis,
+                            "ns",
+                            "",
+                            {"list virtualmachineinstances ns/", "list nodes"}},
+                           {"/namespaces/ns/virtualmachineinstances/vm/where",
+                            Kind::vmi_where,
+                            "ns",
+                            "vm",
+                            {"get virtualmachineinstances ns/vm", "list nodes"}},
+                           {"/matrix", Kind::matrix, "", "", {"list nodes"}},
+                           {"/baseline", Kind::baseline, "", "", {"list nodes"}}}) {
         api.specs.clear();
         clock.advance(std::chrono::seconds{10});
 
@@ -153,6 +161,7 @@ TEST_F(QueryApiTest, EachPathIsOneQuestionAndNeedsItsRights) {
         EXPECT_EQ(heard.space, each.space);
         EXPECT_EQ(heard.name, each.name);
         EXPECT_TRUE(heard.may_see_nodes);
+        EXPECT_EQ(heard.may_see_vmis, adds_vmis(heard));
         std::vector<std::string> asked;
         for (const auto& spec : api.specs) {
             EXPECT_EQ(spec.at("user"), "jane");
@@ -174,6 +183,14 @@ TEST_F(QueryApiTest, WhoMayNotListNodesSeesNoneOfThem) {
     EXPECT_THAT(message(403, base + "/namespaces/ns/virtualmachineinstances?node=n1"),
                 StartsWith("nodes is forbidden"));
     EXPECT_EQ(questions.heard.size(), 2U);
+}
+
+TEST_F(QueryApiTest, WhoMayNotListVmisIsToldOfANodeWithoutThem) {
+    allow({"list nodes"});
+
+    EXPECT_EQ(ask(base + "/nodes/n1").status, 200U);
+    EXPECT_TRUE(questions.heard.back().may_see_nodes);
+    EXPECT_FALSE(questions.heard.back().may_see_vmis);
 }
 
 TEST_F(QueryApiTest, AMissingRightIsToldAsTheApiServerTellsIt) {
@@ -202,6 +219,24 @@ TEST_F(QueryApiTest, NobodyIsAnsweredWhoIsNotKnown) {
     }
     EXPECT_TRUE(api.specs.empty());
     EXPECT_EQ(queries.counters().unknown, 3U);
+}
+
+TEST_F(QueryApiTest, WhileItIsNotKnownWhomToBelieveItIsOurFault) {
+    QueryApi early(
+        questions,
+        [](const daemon::HttpRequest& /*request*/) -> Result<kube::Subject> {
+            return fail(Errc::unavailable, "not read yet");
+        },
+        rights);
+
+    daemon::HttpRequest request;
+    request.method = "GET";
+    request.path = base + "/nodes";
+    const auto answer = scout::test::run_until_done(loop, early.serve(request));
+
+    EXPECT_EQ(answer.status, 503U);
+    EXPECT_EQ(early.counters().unknown, 0U);
+    EXPECT_EQ(early.counters().failed, 1U);
 }
 
 TEST_F(QueryApiTest, WithoutTheApiServerNothingIsAllowed) {

@@ -32,7 +32,7 @@ protected:
     int run_with(std::vector<std::string> words) {
         out.clear();
         err.clear();
-        words.insert(words.begin(), {"scoutctl", "--config", config});
+        words.insert(words.begin(), {program, "--config", config});
         std::vector<const char*> argv;
         for (const auto& word : words) {
             argv.push_back(word.c_str());
@@ -66,6 +66,7 @@ protected:
     }
 
     scout::test::TemporaryFolder folder;
+    std::string program = "scoutctl";
     std::string config = folder.write("config.yaml", "").string();
     test::FakeFleet fleet;
     Settings used;
@@ -426,6 +427,19 @@ TEST_F(FleetCommandsTest, SettingsComeFromFileAndFlags) {
     EXPECT_TRUE(answer().contains("schema"));
     EXPECT_EQ(run_with({"nodes", "--deadline", "never"}), exit_code::error);
     EXPECT_EQ(run_with({"nodes", "-o", "xml"}), exit_code::error);
+}
+
+TEST_F(FleetCommandsTest, APluginOfKubectlAsksTheClusterUnlessItIsToldOtherwise) {
+    program = "/usr/local/bin/kubectl-scout";
+
+    ASSERT_EQ(run_with({"nodes"}), exit_code::can);
+    EXPECT_EQ(used.aggregator, "kube:");
+    ASSERT_EQ(run_with({"nodes", "--aggregator", "fleet.example:1"}), exit_code::can);
+    EXPECT_EQ(used.aggregator, "fleet.example:1");
+
+    program = "scoutctl";
+    ASSERT_EQ(run_with({"nodes"}), exit_code::can);
+    EXPECT_EQ(used.aggregator, std::nullopt);
 }
 
 }  // namespace
