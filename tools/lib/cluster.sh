@@ -162,3 +162,19 @@ start_cluster_agent() {
 metric() {
     curl -fsS "http://$(address_of "$1" http)/metrics" | sed -n "s|^$2 ||p"
 }
+
+# pass_questions_to ADDRESS: the bed has no Services but those that are names.
+pass_questions_to() {
+    kubectl delete service -n virt-scout virt-scout-aggregator >/dev/null
+    kubectl create service externalname -n virt-scout virt-scout-aggregator --external-name localhost >/dev/null
+    kubectl patch apiservice v1alpha1.query.virt-scout.io --type merge \
+        -p "{\"spec\":{\"service\":{\"port\":${1##*:}}}}"
+}
+
+answers_users() { kubectl get --raw /apis/query.virt-scout.io/v1alpha1/nodes >/dev/null; }
+
+# kubectl_scout ARGUMENT…: as kubectl runs a plugin of that name.
+kubectl_scout() {
+    [[ -e $state/kubectl-scout ]] || ln -s "$bin/scoutctl" "$state/kubectl-scout"
+    KUBECONFIG=$state/bed/admin.kubeconfig "$state/kubectl-scout" "$@"
+}
