@@ -31,7 +31,7 @@ Result<std::string> to_json(const protobuf::Message& message) {
 Status from_json(std::string_view text, protobuf::Message& message) {
     protobuf::util::JsonParseOptions options;
     options.ignore_unknown_fields = true;
-    const protobuf::StringPiece piece(text.data(), static_cast<std::ptrdiff_t>(text.size()));
+    const protobuf::StringPiece piece(text.data(), text.size());
     if (const auto status = protobuf::util::JsonStringToMessage(piece, &message, options);
         !status.ok()) {
         return fail(fault_of(message, status));
