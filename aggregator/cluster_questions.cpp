@@ -149,15 +149,14 @@ Result<std::string> told(Result<Answer> answer) {
 }
 
 Result<std::string> tell_nodes(fleet::DumpFleet& fleet, const ClusterQuestion& asked) {
-    std::map<std::string_view, std::uint32_t> guests;
+    fleet::GuestCounts guests;
     for (const auto& vmi : asked.vmis) {
-        guests[vmi->node.view()] += fleet::is_there(*vmi) ? 1U : 0U;
+        guests.add(*vmi);
     }
     auto answer = fleet.nodes();
     if (answer) {
         for (auto& line : answer->nodes) {
-            const auto found = guests.find(line.name);
-            line.guests = found == guests.end() ? 0U : found->second;
+            line.guests = guests.on(line.name);
         }
     }
     return told(std::move(answer));

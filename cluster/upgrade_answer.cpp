@@ -45,10 +45,6 @@ bool is_running(const kube::Vmi& vmi) {
     return vmi.phase == "Running" && !vmi.deletion;
 }
 
-std::string full_name(const kube::Vmi& vmi) {
-    return vmi.meta.space.str() + "/" + vmi.meta.name;
-}
-
 /// VMIs of other nodes that could go to this one before and cannot now. Guests are of few sorts:
 /// each is judged once.
 std::vector<std::string> losing_the_node(const Upgrade& upgrade, const GuestCpus& cpus) {
@@ -73,7 +69,7 @@ std::vector<std::string> losing_the_node(const Upgrade& upgrade, const GuestCpus
             known = judged.insert(judged.end(), {std::move(cpu), lost});
         }
         if (known->second) {
-            names.push_back(full_name(vmi));
+            names.push_back(full_name(vmi.meta));
         }
     }
     return names;
@@ -119,7 +115,7 @@ std::vector<std::string> started_there(const Upgrade& upgrade, const GuestCpus& 
     std::vector<std::string> names;
     for (const auto& vmi : upgrade.objects.vmis) {
         if (is_running(vmi) && vmi.node == upgrade.node.meta.name && cpus.goes_by_node(vmi)) {
-            names.push_back(full_name(vmi));
+            names.push_back(full_name(vmi.meta));
         }
     }
     return names;

@@ -23,10 +23,6 @@ using migration::Layer;
 using migration::Reason;
 using migration::ReasonCode;
 
-std::string full_name(const kube::ObjectMeta& meta) {
-    return meta.space.empty() ? meta.name : meta.space.str() + "/" + meta.name;
-}
-
 /// Whether the pod runs the VMI now: one of a migration that is on its way does not.
 bool runs(const kube::LauncherPod& pod, const kube::Vmi& vmi) {
     const bool of_vmi =
@@ -260,6 +256,10 @@ Error no_such_vmi(const Objects& objects, std::string_view name, std::string_vie
 }
 
 }  // namespace
+
+std::string full_name(const kube::ObjectMeta& meta) {
+    return meta.space.empty() ? meta.name : meta.space.str() + "/" + meta.name;
+}
 
 Result<const kube::Vmi*> find_vmi(const Objects& objects, std::string_view name,
                                   std::string_view node) {

@@ -15,6 +15,9 @@
 /// Where VMIs of a cluster can go, from its objects alone. Pure.
 namespace scout::cluster {
 
+/// "NAMESPACE/NAME", or the name alone where there is no namespace.
+[[nodiscard]] std::string full_name(const kube::ObjectMeta& meta);
+
 /// The VMI of that name, "NAMESPACE/NAME" or uid; on that node, if one is given. Errors: not_found,
 /// with the name that is nearest; invalid if several fit, with their names.
 [[nodiscard]] Result<const kube::Vmi*> find_vmi(const Objects& objects, std::string_view name,

@@ -2,7 +2,6 @@
 #include "fleet/dump_fleet.h"
 
 #include <algorithm>
-#include <map>
 #include <string_view>
 #include <utility>
 
@@ -23,10 +22,15 @@ Error not_in_a_dump(std::string_view what, std::string_view why) {
                                "; ask an aggregator (without --from and --live)"};
 }
 
+/// Placed on a node and not at its end.
+bool is_there(const kube::Vmi& vmi) {
+    return !vmi.node.empty() && vmi.phase != "Succeeded" && vmi.phase != "Failed";
+}
+
 GuestLine guest_line(const kube::Vmi& vmi) {
     GuestLine line;
     line.node = vmi.node.str();
-    line.name = vmi.meta.space.str() + "/" + vmi.meta.name;
+    line.name = cluster::full_name(vmi.meta);
     line.state = vmi.phase.str();
     line.cpu.model = vmi.cpu_model.str();
     line.cpu.machine = vmi.machine.empty() ? vmi.machine_asked.str() : vmi.machine.str();
@@ -61,8 +65,15 @@ migration::Labels shown_labels(const migration::Labels& labels) {
 
 }  // namespace
 
-bool is_there(const kube::Vmi& vmi) {
-    return !vmi.node.empty() && vmi.phase != "Succeeded" && vmi.phase != "Failed";
+void GuestCounts::add(const kube::Vmi& vmi) {
+    if (is_there(vmi)) {
+        ++by_node_[vmi.node.str()];
+    }
+}
+
+std::uint32_t GuestCounts::on(std::string_view node) const {
+    const auto found = by_node_.find(node);
+    return found == by_node_.end() ? 0U : found->second;
 }
 
 DumpFleet::DumpFleet(cluster::Dump dump, DumpOptions options)
@@ -111,15 +122,14 @@ std::vector<GuestLine> DumpFleet::guests_on(const std::string& node) const {
 
 Result<NodesAnswer> DumpFleet::nodes() {
     const auto judged = levels();
-    std::map<std::string_view, std::uint32_t> guests;
+    GuestCounts guests;
     for (const auto& vmi : dump_.objects.vmis) {
-        guests[vmi.node.view()] += is_there(vmi) ? 1U : 0U;
+        guests.add(vmi);
     }
     NodesAnswer answer{.nodes = {}, .map = map_name(options_.map)};
     for (std::size_t i = 0; i < judged.size(); ++i) {
         auto& line = answer.nodes.emplace_back(line_of(dump_.objects.nodes[i], judged[i]));
-        const auto found = guests.find(line.name);
-        line.guests = found == guests.end() ? 0U : found->second;
+        line.guests = guests.on(line.name);
     }
     return answer;
 }

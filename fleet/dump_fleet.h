@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,8 +17,15 @@
 
 namespace scout::fleet {
 
-/// Placed on a node and not at its end.
-[[nodiscard]] bool is_there(const kube::Vmi& vmi);
+/// How many VMIs are on each node; those at their end are not there.
+class GuestCounts {
+public:
+    void add(const kube::Vmi& vmi);
+    [[nodiscard]] std::uint32_t on(std::string_view node) const;
+
+private:
+    std::map<std::string, std::uint32_t, std::less<>> by_node_;
+};
 
 /// How the nodes of a dump are judged.
 struct DumpOptions {
