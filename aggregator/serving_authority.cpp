@@ -20,10 +20,6 @@ bool is_known_still(const std::string& certificate, WallTime now) {
 
 }  // namespace
 
-bool is_due(const Validity& validity, WallTime now) noexcept {
-    return now < validity.from || now >= validity.from + (validity.until - validity.from) * 2 / 3;
-}
-
 Status check(const StoredAuthority& stored) {
     return check_authority(stored.current);
 }

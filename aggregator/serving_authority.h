@@ -33,9 +33,6 @@ struct CertificateRules {
     std::chrono::minutes settle = std::chrono::minutes{5};
 };
 
-/// Two thirds are over, or it lies in the future: a clock was wrong when it was made, or is now.
-[[nodiscard]] bool is_due(const Validity& validity, WallTime now) noexcept;
-
 /// Errc::invalid says what is wrong with it: damaged, half written, of two halves.
 [[nodiscard]] Status check(const StoredAuthority& stored);
 

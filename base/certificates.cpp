@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/certificates.h"
 
-#include <algorithm>
 #include <array>
 #include <chrono>
 #include <ctime>
 #include <utility>
 
-#include <boost/asio/ip/address.hpp>
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
 #include <openssl/x509v3.h>
 
+#include "base/certificate_names.h"
 #include "base/logging.h"
 #include "base/openssl_handles.h"
 #include "base/releaser.h"
@@ -24,14 +23,15 @@ namespace {
 using openssl::Bio;
 using openssl::Certificate;
 using openssl::Key;
+using Request = std::unique_ptr<X509_REQ, Releaser<X509_REQ_free>>;
 using Extension = std::unique_ptr<X509_EXTENSION, Releaser<X509_EXTENSION_free>>;
-using Names = std::unique_ptr<GENERAL_NAMES, Releaser<GENERAL_NAMES_free>>;
 using Time = std::unique_ptr<ASN1_TIME, Releaser<ASN1_TIME_free>>;
 
 constexpr std::size_t longest_common_name = 64;
-constexpr std::size_t longest_dns_name = 253;
 /// RFC 5280 allows 20 octets, of which the sign takes a bit.
 constexpr std::size_t serial_bytes = 16;
+/// Of the keys that are made and signed here.
+constexpr const char* curve = "P-256";
 
 /// What OpenSSL has to say is of no use to a person, and must not be told to the next caller.
 tl::unexpected<Error> broken(std::string message, Errc code = Errc::invalid) {
@@ -101,14 +101,28 @@ std::string text_of(BIO* bio) {
     return size > 0 ? std::string(data, static_cast<std::size_t>(size)) : std::string{};
 }
 
-Result<CertifiedKey> text_of(X509* certificate, EVP_PKEY* key) {
-    const Bio chain{BIO_new(BIO_s_mem())};
-    const Bio secret{BIO_new(BIO_s_mem())};
-    if (PEM_write_bio_X509(chain.get(), certificate) != 1 ||
-        PEM_write_bio_PrivateKey(secret.get(), key, nullptr, nullptr, 0, nullptr, nullptr) != 1) {
+Result<std::string> text_of(X509* certificate) {
+    const Bio text{BIO_new(BIO_s_mem())};
+    if (PEM_write_bio_X509(text.get(), certificate) != 1) {
         return out_of_order("write a certificate");
     }
-    return CertifiedKey{.chain = text_of(chain.get()), .key = text_of(secret.get())};
+    return text_of(text.get());
+}
+
+Result<std::string> text_of(EVP_PKEY* key) {
+    const Bio text{BIO_new(BIO_s_mem())};
+    if (PEM_write_bio_PrivateKey(text.get(), key, nullptr, nullptr, 0, nullptr, nullptr) != 1) {
+        return out_of_order("write a private key");
+    }
+    return text_of(text.get());
+}
+
+Result<Key> make_key() {
+    Key key{EVP_EC_gen(curve)};
+    if (!key) {
+        return out_of_order("make a key");
+    }
+    return key;
 }
 
 bool set_serial(X509* certificate) {
@@ -148,72 +162,6 @@ bool extend(X509* certificate, X509* issuer, int kind, const char* value) {
     return extension && X509_add_ext(certificate, extension.get(), -1) == 1;
 }
 
-bool is_dns_name(std::string_view name) {
-    constexpr std::string_view others = "-.*";
-    return !name.empty() && name.size() <= longest_dns_name &&
-           std::all_of(name.begin(), name.end(), [others](char c) {
-               return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                      others.find(c) != std::string_view::npos;
-           });
-}
-
-/// The bytes of one alternative name and what they are.
-Result<std::pair<int, std::string>> name_of(const std::string& text) {
-    boost::system::error_code no_address;
-    const auto address = boost::asio::ip::make_address(text, no_address);
-    if (no_address) {
-        if (!is_dns_name(text)) {
-            return fail(
-                Errc::invalid,
-                "expected a DNS name or an address for a certificate, found " + log_value(text));
-        }
-        return std::pair{int{GEN_DNS}, text};
-    }
-    std::string bytes;
-    if (address.is_v4()) {
-        const auto raw = address.to_v4().to_bytes();
-        bytes.assign(raw.begin(), raw.end());
-    } else {
-        const auto raw = address.to_v6().to_bytes();
-        bytes.assign(raw.begin(), raw.end());
-    }
-    return std::pair{int{GEN_IPADD}, std::move(bytes)};
-}
-
-bool add(GENERAL_NAMES* names, int kind, const std::string& bytes) {
-    std::unique_ptr<GENERAL_NAME, Releaser<GENERAL_NAME_free>> name{GENERAL_NAME_new()};
-    ASN1_STRING* const value =
-        ASN1_STRING_type_new(kind == GEN_DNS ? V_ASN1_IA5STRING : V_ASN1_OCTET_STRING);
-    if (!name || value == nullptr) {
-        return false;
-    }
-    GENERAL_NAME_set0_value(name.get(), kind, value);
-    if (ASN1_STRING_set(value, bytes.data(), static_cast<int>(bytes.size())) != 1 ||
-        sk_GENERAL_NAME_push(names, name.get()) == 0) {
-        return false;
-    }
-    static_cast<void>(name.release());
-    return true;
-}
-
-Status add_names(X509* certificate, const std::vector<std::string>& names) {
-    const Names list{sk_GENERAL_NAME_new_null()};
-    for (const auto& text : names) {
-        const auto name = name_of(text);
-        if (!name) {
-            return fail(name.error());
-        }
-        if (!add(list.get(), name->first, name->second)) {
-            return out_of_order("name a certificate");
-        }
-    }
-    if (!names.empty() && X509_add1_ext_i2d(certificate, NID_subject_alt_name, list.get(), 0,
-                                            X509V3_ADD_DEFAULT) != 1) {
-        return out_of_order("name a certificate");
-    }
-    return {};
-}
-
 const char* usage_of(CertificatePurpose purpose) {
     switch (purpose) {
         case CertificatePurpose::server:
@@ -226,35 +174,73 @@ const char* usage_of(CertificatePurpose purpose) {
     return "";
 }
 
-/// A new key and the begin of its certificate: all that an authority and others have in common.
-Result<Pair> begin(const std::string& common_name, const Validity& validity) {
+/// The begin of a certificate for a key: all that an authority and others have in common.
+Result<Certificate> begin(const std::string& common_name, const Validity& validity, EVP_PKEY* key) {
     if (common_name.empty() || common_name.size() > longest_common_name) {
         return fail(Errc::invalid,
                     "expected a common name of 1 to 64 bytes, found " + log_value(common_name));
     }
-    Pair pair{.certificate = Certificate{X509_new()}, .key = Key{EVP_EC_gen("P-256")}};
-    X509* const certificate = pair.certificate.get();
-    if (!pair.certificate || !pair.key || X509_set_version(certificate, X509_VERSION_3) != 1 ||
-        !set_serial(certificate) || !set_validity(certificate, validity) ||
-        X509_set_pubkey(certificate, pair.key.get()) != 1) {
+    Certificate begun{X509_new()};
+    X509* const certificate = begun.get();
+    if (!begun || X509_set_version(certificate, X509_VERSION_3) != 1 || !set_serial(certificate) ||
+        !set_validity(certificate, validity) || X509_set_pubkey(certificate, key) != 1) {
         return out_of_order("begin a certificate");
     }
     if (!set_common_name(certificate, common_name)) {
         return broken("expected a common name in UTF-8, found " + log_value(common_name));
     }
-    return pair;
+    return begun;
 }
 
-/// The extensions that tell keys apart, and the signature.
-Result<CertifiedKey> finish(const Pair& made, X509* issuer, EVP_PKEY* issuer_key) {
-    X509* const certificate = made.certificate.get();
+/// The extensions that tell keys apart, and the signature; as PEM text.
+Result<std::string> finish(X509* certificate, X509* issuer, EVP_PKEY* issuer_key) {
     if (X509_set_issuer_name(certificate, X509_get_subject_name(issuer)) != 1 ||
         !extend(certificate, issuer, NID_subject_key_identifier, "hash") ||
         !extend(certificate, issuer, NID_authority_key_identifier, "keyid:always") ||
         X509_sign(certificate, issuer_key, EVP_sha256()) <= 0) {
         return out_of_order("sign a certificate");
     }
-    return text_of(certificate, made.key.get());
+    return text_of(certificate);
+}
+
+/// A certificate for the key, which need only be a public one.
+Result<std::string> issue(const CertifiedKey& authority, const CertificateRequest& request,
+                          EVP_PKEY* key) {
+    const auto issuer = read_pair(authority);
+    if (!issuer) {
+        auto error = issuer.error();
+        return fail(std::move(error).within("certificate authority"));
+    }
+    const auto made = begin(request.common_name, request.validity, key);
+    if (!made) {
+        return fail(made.error());
+    }
+    X509* const own = made->get();
+    X509* const signer = issuer->certificate.get();
+    if (!extend(own, signer, NID_basic_constraints, "critical,CA:FALSE") ||
+        !extend(own, signer, NID_key_usage, "critical,digitalSignature") ||
+        !extend(own, signer, NID_ext_key_usage, usage_of(request.purpose))) {
+        return out_of_order("issue a certificate");
+    }
+    if (auto named = add_names(own, request.names); !named) {
+        return fail(std::move(named.error()));
+    }
+    return finish(own, signer, issuer->key.get());
+}
+
+/// With the private key that it is for.
+Result<CertifiedKey> with_key(Result<std::string> chain, EVP_PKEY* key) {
+    auto text = text_of(key);
+    if (!chain || !text) {
+        return fail(std::move(chain ? text.error() : chain.error()));
+    }
+    return CertifiedKey{.chain = *std::move(chain), .key = *std::move(text)};
+}
+
+bool is_on_our_curve(const EVP_PKEY* key) {
+    std::array<char, 32> group{};
+    const bool known = EVP_PKEY_get_group_name(key, group.data(), group.size(), nullptr) == 1;
+    return known && EC_curve_nist2nid(curve) == OBJ_sn2nid(group.data());
 }
 
 Validity read_validity(const X509* certificate) {
@@ -270,40 +256,71 @@ Validity read_validity(const X509* certificate) {
 }  // namespace
 
 Result<CertifiedKey> make_authority(const std::string& common_name, Validity validity) {
-    auto made = begin(common_name, validity);
+    const auto key = make_key();
+    const auto made = key.and_then([&common_name, &validity](const Key& own) {
+        return begin(common_name, validity, own.get());
+    });
     if (!made) {
-        return fail(std::move(made.error()).within("make an authority"));
+        auto error = made.error();
+        return fail(std::move(error).within("make an authority"));
     }
-    X509* const own = made->certificate.get();
+    X509* const own = made->get();
     if (!extend(own, own, NID_basic_constraints, "critical,CA:TRUE,pathlen:0") ||
         !extend(own, own, NID_key_usage, "critical,keyCertSign,cRLSign")) {
         return out_of_order("make an authority");
     }
-    return finish(*made, own, made->key.get());
+    return with_key(finish(own, own, key->get()), key->get());
 }
 
 Result<CertifiedKey> issue_certificate(const CertifiedKey& authority,
                                        const CertificateRequest& request) {
-    const auto issuer = read_pair(authority);
-    if (!issuer) {
-        auto error = issuer.error();
-        return fail(std::move(error).within("certificate authority"));
+    const auto key = make_key();
+    if (!key) {
+        return fail(key.error());
     }
-    auto made = begin(request.common_name, request.validity);
-    if (!made) {
-        return made.map([](const Pair&) { return CertifiedKey{}; });
+    return with_key(issue(authority, request, key->get()), key->get());
+}
+
+Result<SigningRequest> make_signing_request() {
+    const auto key = make_key();
+    if (!key) {
+        return fail(key.error());
     }
-    X509* const own = made->certificate.get();
-    X509* const signer = issuer->certificate.get();
-    if (!extend(own, signer, NID_basic_constraints, "critical,CA:FALSE") ||
-        !extend(own, signer, NID_key_usage, "critical,digitalSignature") ||
-        !extend(own, signer, NID_ext_key_usage, usage_of(request.purpose))) {
-        return out_of_order("issue a certificate");
+    const Request request{X509_REQ_new()};
+    const Bio text{BIO_new(BIO_s_mem())};
+    if (!request || X509_REQ_set_version(request.get(), X509_REQ_VERSION_1) != 1 ||
+        X509_REQ_set_pubkey(request.get(), key->get()) != 1 ||
+        X509_REQ_sign(request.get(), key->get(), EVP_sha256()) <= 0 ||
+        PEM_write_bio_X509_REQ(text.get(), request.get()) != 1) {
+        return out_of_order("make a signing request");
     }
-    if (auto named = add_names(own, request.names); !named) {
-        return fail(std::move(named.error()));
+    auto secret = text_of(key->get());
+    if (!secret) {
+        return fail(std::move(secret.error()));
     }
-    return finish(*made, signer, issuer->key.get());
+    return SigningRequest{.request = text_of(text.get()), .key = *std::move(secret)};
+}
+
+Result<std::string> sign_request(const CertifiedKey& authority, std::string_view request,
+                                 const CertificateRequest& certificate) {
+    const Request read{
+        PEM_read_bio_X509_REQ(reader_of(request).get(), nullptr, no_password, nullptr)};
+    if (!read) {
+        return broken("expected a signing request in PEM form, found none");
+    }
+    EVP_PKEY* const key = X509_REQ_get0_pubkey(read.get());
+    if (key == nullptr || !is_on_our_curve(key)) {
+        return broken(std::string{"expected a signing request with a key on "} + curve +
+                      ", found another key");
+    }
+    if (X509_REQ_verify(read.get(), key) != 1) {
+        return broken("expected a signing request signed with its own key, found another signer");
+    }
+    return issue(authority, certificate, key);
+}
+
+bool is_due(const Validity& validity, WallTime now) noexcept {
+    return now < validity.from || now >= validity.from + (validity.until - validity.from) * 2 / 3;
 }
 
 Result<Validity> validity_of(std::string_view certificate) {

@@ -52,6 +52,26 @@ struct CertificateRequest {
 [[nodiscard]] Result<CertifiedKey> issue_certificate(const CertifiedKey& authority,
                                                      const CertificateRequest& request);
 
+/// A new key, and the request by which an authority signs it without seeing it (PKCS #10); both as
+/// PEM text.
+struct SigningRequest {
+    std::string request;
+    std::string key;
+};
+
+[[nodiscard]] Result<SigningRequest> make_signing_request();
+
+/// A certificate as `certificate` has it for the key of the request; what the request says beside
+/// that counts for nothing. Errc::invalid, as of issue_certificate(), and for a key that is not on
+/// P-256 or did not sign the request.
+[[nodiscard]] Result<std::string> sign_request(const CertifiedKey& authority,
+                                               std::string_view request,
+                                               const CertificateRequest& certificate);
+
+/// To be renewed: two thirds are over, or it lies in the future, for a clock was wrong when it was
+/// made, or is now.
+[[nodiscard]] bool is_due(const Validity& validity, WallTime now) noexcept;
+
 /// Of the first certificate in the text.
 [[nodiscard]] Result<Validity> validity_of(std::string_view certificate);
 

@@ -2,13 +2,17 @@
 #include "base/certificates.h"
 
 #include <chrono>
+#include <memory>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <openssl/pem.h>
 #include <openssl/x509_vfy.h>
 #include <openssl/x509v3.h>
 
+#include "base/openssl_handles.h"
+#include "base/releaser.h"
 #include "tests/support/verify_certificate.h"
 
 namespace scout {
@@ -131,6 +135,62 @@ TEST_F(CertificatesTest, NamesThatNoCertificateCanHaveAreRefused) {
     EXPECT_FALSE(make_authority("", a_year));
     EXPECT_FALSE(make_authority(std::string(65, 'a'), a_year));
     EXPECT_FALSE(make_authority("\xff", a_year));
+}
+
+TEST_F(CertificatesTest, ASignedRequestHasTheNamesThatTheSignerGives) {
+    const auto asked = make_signing_request().value();
+    const auto chain = sign_request(authority, asked.request,
+                                    {.common_name = "a",
+                                     .names = {"scout.default.svc"},
+                                     .purpose = CertificatePurpose::both,
+                                     .validity = {today - 1h, today + 24h}})
+                           .value();
+
+    EXPECT_TRUE(check_key({.chain = chain, .key = asked.key}));
+    EXPECT_EQ(judged({.chain = chain, .key = asked.key}), X509_V_OK);
+    EXPECT_EQ(judged({.chain = chain, .key = asked.key}, {.name = "other"}),
+              X509_V_ERR_HOSTNAME_MISMATCH);
+}
+
+/// A request for the key, signed by another one.
+std::string request_of(EVP_PKEY* key, EVP_PKEY* signer) {
+    const std::unique_ptr<X509_REQ, Releaser<X509_REQ_free>> request{X509_REQ_new()};
+    const openssl::Bio text{BIO_new(BIO_s_mem())};
+    X509_REQ_set_pubkey(request.get(), key);
+    X509_REQ_sign(request.get(), signer, EVP_sha256());
+    PEM_write_bio_X509_REQ(text.get(), request.get());
+    char* data = nullptr;
+    const auto size = BIO_get_mem_data(text.get(), &data);
+    return {data, static_cast<std::size_t>(size)};
+}
+
+TEST_F(CertificatesTest, RequestsThatProveNothingAreNotSigned) {
+    const openssl::Key ours{EVP_EC_gen("P-256")};
+    const openssl::Key other{EVP_EC_gen("P-256")};
+    const openssl::Key weak{EVP_PKEY_Q_keygen(nullptr, nullptr, "RSA", std::size_t{1024})};
+    const openssl::Key large{EVP_EC_gen("P-521")};
+    const auto why = [this](const std::string& request) {
+        const auto done =
+            sign_request(authority, request,
+                         {.common_name = "a", .names = {"a"}, .validity = {today, today + 1h}});
+        return done ? std::string{"signed"} : done.error().message;
+    };
+
+    EXPECT_EQ(why(request_of(ours.get(), ours.get())), "signed");
+    EXPECT_THAT(why(request_of(ours.get(), other.get())), HasSubstr("another signer"));
+    EXPECT_THAT(why(request_of(weak.get(), weak.get())), HasSubstr("found another key"));
+    EXPECT_THAT(why(request_of(large.get(), large.get())), HasSubstr("found another key"));
+    EXPECT_THAT(why(""), HasSubstr("expected a signing request"));
+    EXPECT_THAT(why(authority.chain), HasSubstr("expected a signing request"));
+}
+
+TEST_F(CertificatesTest, IsDueWhenTwoThirdsAreOverAndWhenItLiesAhead) {
+    const Validity validity{.from = today, .until = today + 24h};
+
+    EXPECT_FALSE(is_due(validity, today));
+    EXPECT_FALSE(is_due(validity, today + 16h - 1s));
+    EXPECT_TRUE(is_due(validity, today + 16h));
+    EXPECT_TRUE(is_due(validity, today - 1s));
 }
 
 TEST_F(CertificatesTest, ASecretIsGoneAfterCleansing) {
