@@ -10,7 +10,6 @@
 #include "aggregator/messages.h"
 #include "base/digest.h"
 #include "base/logging.h"
-#include "base/node_name.h"
 #include "base/version.h"
 #include "wire/checks.h"
 #include "wire/convert.h"
@@ -21,24 +20,20 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto hello_limit = 30s;
-constexpr auto profile_limit = 10s;
 /// Two heartbeats of an agent with their jitter.
 constexpr auto silence_limit = 25s;
 constexpr auto between_warnings = 10s;
 
-Status check_hello(const v1::Hello& hello) {
-    if (!is_node_name(hello.node())) {
-        return fail(Errc::invalid, "node: expected " + std::string{node_name_rule} + ", found " +
-                                       log_value(wire::cut(hello.node(), 64)));
-    }
-    if (hello.host_identity().empty() || hello.host_identity().size() > wire::name_limit) {
-        return fail(Errc::invalid, "host_identity: expected 1 to 253 bytes, found " +
-                                       std::to_string(hello.host_identity().size()));
-    }
-    return {};
-}
-
 }  // namespace
+
+AgentStreams::AgentStreams(Registry& registry, SessionSink& sink)
+    : registry_(registry),
+      sink_(sink),
+      requests_([this](SessionId session, const std::string& digest) {
+          v1::AggregatorMessage message;
+          message.mutable_want_profile()->set_digest(digest);
+          sink_.send(session, message);
+      }) {}
 
 void AgentStreams::open(SessionId session, Peer peer, SteadyTime now) {
     auto& opened = sessions_[session];
@@ -237,11 +232,11 @@ Status AgentStreams::host(SessionId id, Session& session, const v1::FullReport& 
     if (!complete) {
         return fail(complete.error());
     }
-    if (session.waits_for != digest || *complete) {
-        stop_waiting(id, session, now);
+    if (*complete || !requests_.waits(id, digest)) {
+        requests_.forget(id, now);
     }
     if (!*complete) {
-        want(id, session, digest, now);
+        requests_.want(id, digest, now);
     }
     return {};
 }
@@ -282,8 +277,7 @@ Status AgentStreams::heartbeat(SessionId id, Session& session, const v1::Heartbe
 }
 
 Status AgentStreams::body(SessionId id, Session& session, const v1::ProfileBody& body) {
-    const auto wanted = wanted_.find(body.digest());
-    if (session.waits_for != body.digest() || wanted == wanted_.end()) {
+    if (!requests_.waits(id, body.digest())) {
         return {};  // came too late: another agent delivered it
     }
     ++counters_.profiles;
@@ -296,11 +290,8 @@ Status AgentStreams::body(SessionId id, Session& session, const v1::ProfileBody&
         return fail(std::move(profile.error()));
     }
     registry_.deliver(body.digest(), std::move(*profile));
-    for (const auto waiting : wanted->second.waiting) {
-        sessions_.at(waiting).waits_for.clear();
-    }
-    spdlog::debug("profile received node={} session={} digest={}", session.node, id, wanted->first);
-    wanted_.erase(wanted);
+    requests_.delivered(body.digest());
+    spdlog::debug("profile received node={} session={} digest={}", session.node, id, body.digest());
     return {};
 }
 
@@ -315,49 +306,12 @@ void AgentStreams::ask_full(SessionId id, Session& session) {
     }
 }
 
-void AgentStreams::want(SessionId id, Session& session, const std::string& digest, SteadyTime now) {
-    session.waits_for = digest;
-    auto& wanted = wanted_[digest];
-    const bool first = wanted.waiting.empty();
-    wanted.waiting.insert(id);
-    if (first) {
-        ask_profile(digest, wanted, now);
-    }
-}
-
-/// Asks the next one that waits, in turn.
-void AgentStreams::ask_profile(const std::string& digest, Wanted& wanted, SteadyTime now) {
-    auto next = wanted.waiting.upper_bound(wanted.asked);
-    if (next == wanted.waiting.end()) {
-        next = wanted.waiting.begin();
-    }
-    wanted.asked = *next;
-    wanted.asked_at = now;
-    v1::AggregatorMessage message;
-    message.mutable_want_profile()->set_digest(digest);
-    sink_.send(wanted.asked, message);
-}
-
-void AgentStreams::stop_waiting(SessionId id, Session& session, SteadyTime now) {
-    const auto wanted = wanted_.find(session.waits_for);
-    session.waits_for.clear();
-    if (wanted == wanted_.end()) {
-        return;
-    }
-    wanted->second.waiting.erase(id);
-    if (wanted->second.waiting.empty()) {
-        wanted_.erase(wanted);
-    } else if (wanted->second.asked == id) {
-        ask_profile(wanted->first, wanted->second, now);
-    }
-}
-
 void AgentStreams::close(SessionId session, SteadyTime now) {
     const auto found = sessions_.find(session);
     if (found == sessions_.end()) {
         return;
     }
-    stop_waiting(session, found->second, now);
+    requests_.forget(session, now);
     const auto by_node = by_node_.find(found->second.node);
     if (by_node != by_node_.end() && by_node->second == session) {
         by_node_.erase(by_node);
@@ -371,7 +325,7 @@ void AgentStreams::end(SessionId id, const Error& why, SteadyTime now) {
 }
 
 void AgentStreams::end_all(const Error& why) {
-    wanted_.clear();
+    requests_.clear();
     by_node_.clear();
     const auto ended = std::exchange(sessions_, {});
     for (const auto& [id, session] : ended) {
@@ -380,11 +334,7 @@ void AgentStreams::end_all(const Error& why) {
 }
 
 void AgentStreams::tick(SteadyTime now) {
-    for (auto& [digest, wanted] : wanted_) {
-        if (now - wanted.asked_at >= profile_limit) {
-            ask_profile(digest, wanted, now);
-        }
-    }
+    requests_.tick(now);
     std::vector<SessionId> silent;
     for (const auto& [id, session] : sessions_) {
         if (session.node.empty() && now - session.opened >= hello_limit) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "aggregator/peer.h"
+#include "aggregator/profile_requests.h"
 #include "aggregator/registry.h"
 #include "base/clock.h"
 #include "base/result.h"
@@ -18,8 +18,6 @@
 namespace scout::aggregator {
 
 namespace v1 = virt_scout::v1;
-
-using SessionId = std::uint64_t;
 
 /// Where answers to agents go.
 class SessionSink {
@@ -57,13 +55,17 @@ struct ReportCounters {
 
 /// The conversation with agents (proto/virt_scout/v1/report.proto), without a transport.
 ///
-/// The body of a profile that many agents report is asked of one of them; if it does not deliver in
-/// time, of the next. A second stream of the same agent takes the place of the first; that of a
-/// second agent of the same host does so only once the first has fallen silent, or both would throw
-/// each other out for ever. Loop thread.
+/// The body of a profile that many agents report is asked of one of them. A second stream of the
+/// same agent takes the place of the first; that of a second agent of the same host does so only
+/// once the first has fallen silent, or both would throw each other out for ever. Loop thread.
 class AgentStreams {
 public:
-    AgentStreams(Registry& registry, SessionSink& sink) : registry_(registry), sink_(sink) {}
+    AgentStreams(Registry& registry, SessionSink& sink);
+    ~AgentStreams() = default;
+    AgentStreams(const AgentStreams&) = delete;
+    AgentStreams& operator=(const AgentStreams&) = delete;
+    AgentStreams(AgentStreams&&) = delete;
+    AgentStreams& operator=(AgentStreams&&) = delete;
 
     void open(SessionId session, Peer peer, SteadyTime now);
     /// Who it is was found out only after open(), before the first message. Unknown sessions are
@@ -93,12 +95,6 @@ private:
         bool full_asked = false;
         /// While a full report is not complete: guests known before that it has not named yet.
         std::optional<std::set<std::string, std::less<>>> unnamed;
-        std::string waits_for;  ///< digest of a profile whose body is on the way
-    };
-    struct Wanted {
-        SessionId asked = 0;
-        SteadyTime asked_at{};
-        std::set<SessionId> waiting;
     };
 
     [[nodiscard]] Status check_rival(const Session& session, const v1::Hello& hello,
@@ -120,16 +116,13 @@ private:
     [[nodiscard]] Status take_guests(Session& session, std::vector<Guest> changed,
                                      std::vector<RemovedGuest> removed, bool more);
     void ask_full(SessionId id, Session& session);
-    void want(SessionId id, Session& session, const std::string& digest, SteadyTime now);
-    void ask_profile(const std::string& digest, Wanted& wanted, SteadyTime now);
-    void stop_waiting(SessionId id, Session& session, SteadyTime now);
     void end(SessionId id, const Error& why, SteadyTime now);
 
     Registry& registry_;
     SessionSink& sink_;
     std::unordered_map<SessionId, Session> sessions_;
     std::unordered_map<std::string, SessionId> by_node_;
-    std::map<std::string, Wanted> wanted_;  ///< by digest
+    ProfileRequests requests_;
     ReportCounters counters_;
     std::optional<SteadyTime> warned_at_;  ///< of a stream that was refused before its hello
 };

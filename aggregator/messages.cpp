@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/logging.h"
+#include "base/node_name.h"
 #include "migration/cpu_truth.h"
 #include "wire/checks.h"
 #include "wire/convert.h"
@@ -57,6 +58,18 @@ bool is_digest(std::string_view text) {
 }
 
 }  // namespace
+
+Status check_hello(const v1::Hello& hello) {
+    if (!is_node_name(hello.node())) {
+        return fail(Errc::invalid, "node: expected " + std::string{node_name_rule} + ", found " +
+                                       log_value(wire::cut(hello.node(), 64)));
+    }
+    if (hello.host_identity().empty() || hello.host_identity().size() > wire::name_limit) {
+        return fail(Errc::invalid, "host_identity: expected 1 to 253 bytes, found " +
+                                       std::to_string(hello.host_identity().size()));
+    }
+    return {};
+}
 
 std::string why_no_profile(const Node& node) {
     if (!node.host.probe_error.empty()) {

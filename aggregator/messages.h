@@ -14,6 +14,9 @@ namespace scout::aggregator {
 
 namespace v1 = virt_scout::v1;
 
+/// Errc::invalid names the field.
+[[nodiscard]] Status check_hello(const v1::Hello& hello);
+
 [[nodiscard]] v1::Guest to_wire(const Guest& guest);
 /// For lists that tell equal CPUs once.
 [[nodiscard]] v1::Guest to_wire_without_cpu(const Guest& guest);
