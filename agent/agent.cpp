@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/agent.h"
 
+#include <chrono>
 #include <utility>
 
 #include <boost/asio/steady_timer.hpp>
@@ -41,6 +42,7 @@ Agent::Agent(AgentOptions options, AgentParts parts)
            .clock = parts_.clock,
            .metrics = metrics_},
           [this] { changes_.wake(); }, options_.seed),
+      certificate_(parts_.clock, [this](const auto& pair, WallTime until) { use(pair, until); }),
       scope_(parts_.loop) {
     health_.set("probe", "the first probe is still going on");
 }
@@ -62,20 +64,46 @@ Task<Status> Agent::start() {
 }
 
 Status Agent::listen() {
-    if (options_.listen_http.empty()) {
-        return {};
+    if (!options_.listen_http.empty()) {
+        auto server = serve(options_.listen_http, daemon::HttpSecurity::plain);
+        if (!server) {
+            return fail(std::move(server.error()).within("listen-http"));
+        }
+        http_ = *std::move(server);
     }
-    auto server = daemon::HttpServer::listen(parts_.loop, options_.listen_http);
-    if (!server) {
-        return fail(std::move(server.error()).within("listen-http"));
+    if (!options_.listen_https.empty()) {
+        auto server = serve(options_.listen_https, daemon::HttpSecurity::tls);
+        if (!server) {
+            return fail(std::move(server.error()).within("listen-https"));
+        }
+        https_ = *std::move(server);
     }
-    http_ = std::move(*server);
-    daemon::serve_health(
-        *http_, health_,
-        {registry_, std::make_shared<daemon::ProcessMetrics>(parts_.clock.wall())});
-    http_->start();
-    spdlog::info("health and metrics address={}", http_->address());
     return {};
+}
+
+Result<std::unique_ptr<daemon::HttpServer>> Agent::serve(std::string_view address,
+                                                         daemon::HttpSecurity security) {
+    auto server = daemon::HttpServer::listen(parts_.loop, address, {}, security);
+    if (!server) {
+        return server;
+    }
+    daemon::serve_health(
+        **server, health_,
+        {registry_, std::make_shared<daemon::ProcessMetrics>(parts_.clock.wall())});
+    (*server)->start();
+    spdlog::info("health and metrics address={} tls={}", (*server)->address(),
+                 security == daemon::HttpSecurity::tls);
+    return server;
+}
+
+void Agent::use(const CertifiedKey& certificate, WallTime until) {
+    if (const auto used = https_->use(certificate); !used) {
+        spdlog::error("the serving certificate cannot be used reason={}",
+                      log_value(used.error().message));
+        return;
+    }
+    const auto seconds = std::chrono::duration<double>(until.time_since_epoch());
+    metrics_.serving_certificate_expires.Add({}).Set(seconds.count());
 }
 
 void Agent::subscribe() {
@@ -115,12 +143,14 @@ void Agent::spawn_all(std::string host_identity) {
         .host_identity = std::move(host_identity),
         .agent_version = version,
         .instance = std::to_string(::getpid()) + "-" + std::to_string(options_.seed)};
-    reporter_ = std::make_unique<Reporter>(std::move(hello), options_.report,
-                                           Reporter::Parts{.snapshot = snapshot_,
-                                                           .link = *parts_.link,
-                                                           .pacer = report_pacer_,
-                                                           .metrics = metrics_},
-                                           options_.seed);
+    reporter_ =
+        std::make_unique<Reporter>(std::move(hello), options_.report,
+                                   Reporter::Parts{.snapshot = snapshot_,
+                                                   .link = *parts_.link,
+                                                   .pacer = report_pacer_,
+                                                   .metrics = metrics_,
+                                                   .certificate = https_ ? &certificate_ : nullptr},
+                                   options_.seed);
     scope_.spawn("reporter", [this] { return reporter_->run(); });
 }
 
@@ -129,8 +159,10 @@ Task<> Agent::stop() {
     guest_events_.reset();
     connection_events_.reset();
     co_await scope_.close();
-    if (http_) {
-        co_await http_->stop();
+    for (auto* server : {http_.get(), https_.get()}) {
+        if (server != nullptr) {
+            co_await server->stop();
+        }
     }
 }
 

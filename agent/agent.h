@@ -4,19 +4,23 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <prometheus/registry.h>
 
 #include "agent/aggregator_link.h"
 #include "agent/metrics.h"
+#include "agent/node_certificate.h"
 #include "agent/pacer.h"
 #include "agent/prober.h"
 #include "agent/report_state.h"
 #include "agent/reporter.h"
 #include "agent/snapshot.h"
+#include "base/certificates.h"
 #include "base/clock.h"
 #include "base/offload.h"
+#include "base/result.h"
 #include "base/task_scope.h"
 #include "daemon/health.h"
 #include "daemon/http_server.h"
@@ -37,7 +41,8 @@ struct AgentParts {
 
 struct AgentOptions {
     std::string node_name;
-    std::string listen_http;  ///< empty: none
+    std::string listen_http;   ///< empty: none
+    std::string listen_https;  ///< empty: none; needs a link to an aggregator that signs
     ProberConfig prober;
     ReportPolicy report;
     std::uint64_t seed = 0;
@@ -53,11 +58,16 @@ public:
 
     /// Bound port of health and metrics; 0 without.
     [[nodiscard]] std::uint16_t http_port() const noexcept { return http_ ? http_->port() : 0; }
+    /// The same with TLS.
+    [[nodiscard]] std::uint16_t https_port() const noexcept { return https_ ? https_->port() : 0; }
     [[nodiscard]] const daemon::Health& health() const noexcept { return health_; }
     [[nodiscard]] const Snapshot& snapshot() const noexcept { return snapshot_; }
 
 private:
     [[nodiscard]] Status listen();
+    [[nodiscard]] Result<std::unique_ptr<daemon::HttpServer>> serve(std::string_view address,
+                                                                    daemon::HttpSecurity security);
+    void use(const CertifiedKey& certificate, WallTime until);
     void spawn_all(std::string host_identity);
     void subscribe();
     [[nodiscard]] Task<> follow_changes();
@@ -75,8 +85,10 @@ private:
     LoopPacer changes_;
     LoopPacer report_pacer_;
     Prober prober_;
+    NodeCertificate certificate_;
     std::unique_ptr<Reporter> reporter_;
     std::unique_ptr<daemon::HttpServer> http_;
+    std::unique_ptr<daemon::HttpServer> https_;
     hypervisor::Subscription guest_events_;
     hypervisor::Subscription connection_events_;
     TaskScope scope_;

@@ -70,6 +70,15 @@ void check_aggregator(const AgentConfig& config, Faults& faults) {
     }
 }
 
+void check_listen(const char* key, const std::string& address, Faults& faults) {
+    if (address.empty()) {
+        return;
+    }
+    if (const auto parsed = daemon::parse_listen_address(address); !parsed) {
+        faults.push_back({key, parsed.error().message});
+    }
+}
+
 }  // namespace
 
 daemon::SettingList settings_of(AgentConfig& config) {
@@ -100,6 +109,11 @@ daemon::SettingList settings_of(AgentConfig& config) {
         bool_setting("plaintext", "no TLS; only for a local aggregator", config.plaintext),
         text_setting("listen-http", "address of health and metrics; empty: none",
                      config.listen_http),
+        text_setting(
+            "listen-https",
+            "the same with TLS and a certificate that the aggregator's leader signs; needs "
+            "token-file; empty: none",
+            config.listen_https),
         duration_setting("probe-interval", "how often the hypervisor is asked again",
                          config.probe_interval, {1s, 24h}),
     };
@@ -118,10 +132,12 @@ daemon::Faults validate(const AgentConfig& config) {
         check_folder("labeller-dir", config.labeller_dir, faults);
     }
     check_aggregator(config, faults);
-    if (!config.listen_http.empty()) {
-        if (const auto address = daemon::parse_listen_address(config.listen_http); !address) {
-            faults.push_back({"listen-http", address.error().message});
-        }
+    check_listen("listen-http", config.listen_http, faults);
+    check_listen("listen-https", config.listen_https, faults);
+    if (!config.listen_https.empty() && config.token_file.empty()) {
+        faults.push_back({"listen-https",
+                          "expected also token-file: only the aggregator of a cluster, to which a "
+                          "token tells who this agent is, signs certificates"});
     }
     return faults;
 }

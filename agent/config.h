@@ -28,6 +28,7 @@ struct AgentConfig {
     std::filesystem::path token_file;  ///< tells who this agent is; empty: its certificate does
     bool plaintext = false;
     std::string listen_http = "127.0.0.1:9291";  ///< empty: none
+    std::string listen_https;                    ///< empty: none; needs token_file
     std::chrono::milliseconds probe_interval = std::chrono::minutes{10};
     LogConfig log;
 };

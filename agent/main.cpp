@@ -59,6 +59,7 @@ daemon::Faults validate_all(agent::AgentConfig& config) {
 agent::AgentOptions options_of(const agent::AgentConfig& config) {
     return {.node_name = config.node_name,
             .listen_http = config.listen_http,
+            .listen_https = config.listen_https,
             .prober = {.host_root = config.host_root,
                        .state_dir = config.state_dir,
                        .labeller_dir = config.labeller_dir,

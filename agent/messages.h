@@ -45,8 +45,12 @@ struct ProfileMessage {
     std::shared_ptr<const migration::Profile> profile;
 };
 
-using Message =
-    std::variant<HelloMessage, FullMessage, DeltaMessage, HeartbeatMessage, ProfileMessage>;
+struct SigningRequestMessage {
+    std::string pem;
+};
+
+using Message = std::variant<HelloMessage, FullMessage, DeltaMessage, HeartbeatMessage,
+                             ProfileMessage, SigningRequestMessage>;
 
 struct Welcome {
     std::string aggregator_version;
@@ -55,7 +59,11 @@ struct WantProfile {
     std::string digest;
 };
 struct WantFull {};
+struct SignedCertificate {
+    std::string chain;  ///< PEM
+    std::string error;  ///< why there is none
+};
 
-using Request = std::variant<Welcome, WantProfile, WantFull>;
+using Request = std::variant<Welcome, WantProfile, WantFull, SignedCertificate>;
 
 }  // namespace scout::agent

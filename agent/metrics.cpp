@@ -55,6 +55,11 @@ AgentMetrics::AgentMetrics(prometheus::Registry& registry)
       hypervisor(registry),
       aggregator_connected(gauge(registry, "virt_scout_agent_aggregator_connected",
                                  "1 while the aggregator takes reports.")),
+      serving_certificate_expires(
+          prometheus::BuildGauge()
+              .Name("virt_scout_agent_serving_certificate_expires_seconds")
+              .Help("When the certificate that is served ends, in Unix time.")
+              .Register(registry)),
       reconnects(counter(registry, "virt_scout_agent_reconnects_total",
                          "Attempts to reach the aggregator after the first.")),
       messages_sent(counter(registry, "virt_scout_agent_messages_sent_total",

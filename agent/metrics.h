@@ -43,6 +43,8 @@ struct AgentMetrics {
     prometheus::Family<prometheus::Gauge>& hypervisor_connected;
     HypervisorMetrics hypervisor;
     prometheus::Gauge& aggregator_connected;
+    /// In Unix time. Not there where nothing is served with TLS.
+    prometheus::Family<prometheus::Gauge>& serving_certificate_expires;
     prometheus::Counter& reconnects;  ///< streams begun after the first try
     prometheus::Counter& messages_sent;
     prometheus::Gauge& abandoned_calls;

@@ -132,6 +132,9 @@ struct ToWire {
         body.set_digest(profile.digest);
         body.set_profile(wire::encode_profile(*profile.profile));
     }
+    void operator()(const SigningRequestMessage& request) const {
+        out.mutable_signing_request()->set_pem(request.pem);
+    }
 };
 
 }  // namespace
@@ -150,6 +153,10 @@ Result<Request> from_wire(const v1::AggregatorMessage& message) {
             return WantProfile{.digest = wire::cut(message.want_profile().digest())};
         case v1::AggregatorMessage::kWantFull:
             return WantFull{};
+        case v1::AggregatorMessage::kCertificate:
+            return SignedCertificate{
+                .chain = message.certificate().chain(),
+                .error = wire::cut(message.certificate().error(), wire::text_limit)};
         case v1::AggregatorMessage::KIND_NOT_SET:
             break;
     }

@@ -11,6 +11,7 @@
 #include <prometheus/gauge.h>
 #include <spdlog/spdlog.h>
 
+#include "agent/node_certificate.h"
 #include "base/logging.h"
 
 namespace scout::agent {
@@ -108,9 +109,18 @@ Task<Reporter::Ended> Reporter::session() {
     co_return std::visit([](Ended& half) { return std::move(half); }, ended);
 }
 
+/// A certificate is asked for when there is nothing else to say, so after the hello.
+std::optional<Message> Reporter::next() {
+    auto message = state_.next(parts_.snapshot, parts_.pacer.now());
+    if (!message && parts_.certificate != nullptr) {
+        message = parts_.certificate->next();
+    }
+    return message;
+}
+
 Task<Error> Reporter::send_all(ReportStream* stream) {
     for (;;) {
-        auto message = state_.next(parts_.snapshot, parts_.pacer.now());
+        auto message = next();
         if (!message) {
             co_await parts_.pacer.wait_until(state_.heartbeat_due());
             continue;
@@ -137,12 +147,15 @@ void Reporter::take(const Request& request) {
     set_connected(true);
     if (const auto* wanted = std::get_if<WantProfile>(&request)) {
         state_.wants_profile(wanted->digest);
+        parts_.pacer.wake();
     } else if (std::holds_alternative<WantFull>(request)) {
         state_.wants_full();
-    } else {
-        return;
+        parts_.pacer.wake();
+    } else if (const auto* answer = std::get_if<SignedCertificate>(&request)) {
+        if (parts_.certificate != nullptr) {
+            parts_.certificate->take(*answer);
+        }
     }
-    parts_.pacer.wake();
 }
 
 void Reporter::set_connected(bool connected) {

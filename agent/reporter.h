@@ -15,6 +15,8 @@
 
 namespace scout::agent {
 
+class NodeCertificate;
+
 /// Keeps the aggregator informed: opens the stream, sends what ReportState decides, one message at
 /// a time, and begins again with jittered back-off when it breaks. Nothing is queued: what changes
 /// while the aggregator is away is in the snapshot, once.
@@ -27,6 +29,7 @@ public:
         AggregatorLink& link;
         Pacer& pacer;
         AgentMetrics& metrics;
+        NodeCertificate* certificate;  ///< null: none is asked for
     };
 
     Reporter(HelloMessage hello, ReportPolicy policy, Parts parts, std::uint64_t seed);
@@ -54,6 +57,7 @@ private:
 
     [[nodiscard]] Task<Ended> session();
     [[nodiscard]] static Task<Ended> guarded(Task<Error> half);
+    [[nodiscard]] std::optional<Message> next();
     [[nodiscard]] Task<Error> send_all(ReportStream* stream);
     [[nodiscard]] Task<Error> receive_all(ReportStream* stream);
     void take(const Request& request);

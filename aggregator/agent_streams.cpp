@@ -7,6 +7,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include "aggregator/agent_certificates.h"
 #include "aggregator/messages.h"
 #include "base/digest.h"
 #include "base/logging.h"
@@ -23,12 +24,15 @@ constexpr auto hello_limit = 30s;
 /// Two heartbeats of an agent with their jitter.
 constexpr auto silence_limit = 25s;
 constexpr auto between_warnings = 10s;
+/// Agents ask a few times a day; signing holds up the others.
+constexpr auto between_certificates = 10s;
 
 }  // namespace
 
-AgentStreams::AgentStreams(Registry& registry, SessionSink& sink)
+AgentStreams::AgentStreams(Registry& registry, SessionSink& sink, AgentCertificates* certificates)
     : registry_(registry),
       sink_(sink),
+      certificates_(certificates),
       requests_([this](SessionId session, const std::string& digest) {
           v1::AggregatorMessage message;
           message.mutable_want_profile()->set_digest(digest);
@@ -111,6 +115,9 @@ Status AgentStreams::dispatch(SessionId id, Session& session, const v1::AgentMes
             return heartbeat(id, session, message.heartbeat());
         case v1::AgentMessage::kProfile:
             return body(id, session, message.profile());
+        case v1::AgentMessage::kSigningRequest:
+            certify(id, session, message.signing_request(), now);
+            return {};
         case v1::AgentMessage::kHello:
         case v1::AgentMessage::KIND_NOT_SET:
             break;
@@ -293,6 +300,29 @@ Status AgentStreams::body(SessionId id, Session& session, const v1::ProfileBody&
     requests_.delivered(body.digest());
     spdlog::debug("profile received node={} session={} digest={}", session.node, id, body.digest());
     return {};
+}
+
+/// Whatever is wrong with the request costs the certificate, not the reports.
+void AgentStreams::certify(SessionId id, Session& session, const v1::SigningRequest& request,
+                           SteadyTime now) {
+    const bool too_soon =
+        session.certificate_asked && now - *session.certificate_asked < between_certificates;
+    Result<std::string> chain = fail(Errc::refused, "expected 10 s between two signing requests");
+    if (!too_soon) {
+        session.certificate_asked = now;
+        chain =
+            certificates_ != nullptr
+                ? certificates_->sign(session.node, request.pem())
+                : fail(Errc::refused, "this aggregator signs no certificates: it is in no cluster");
+    }
+    v1::AggregatorMessage message;
+    auto& answer = *message.mutable_certificate();
+    if (chain) {
+        answer.set_chain(*std::move(chain));
+    } else {
+        answer.set_error(chain.error().message);
+    }
+    sink_.send(id, message);
 }
 
 void AgentStreams::ask_full(SessionId id, Session& session) {

@@ -19,6 +19,8 @@ namespace scout::aggregator {
 
 namespace v1 = virt_scout::v1;
 
+class AgentCertificates;
+
 /// Where answers to agents go.
 class SessionSink {
 public:
@@ -60,7 +62,8 @@ struct ReportCounters {
 /// once the first has fallen silent, or both would throw each other out for ever. Loop thread.
 class AgentStreams {
 public:
-    AgentStreams(Registry& registry, SessionSink& sink);
+    /// `certificates`: null if agents are given none.
+    AgentStreams(Registry& registry, SessionSink& sink, AgentCertificates* certificates = nullptr);
     ~AgentStreams() = default;
     AgentStreams(const AgentStreams&) = delete;
     AgentStreams& operator=(const AgentStreams&) = delete;
@@ -95,6 +98,7 @@ private:
         bool full_asked = false;
         /// While a full report is not complete: guests known before that it has not named yet.
         std::optional<std::set<std::string, std::less<>>> unnamed;
+        std::optional<SteadyTime> certificate_asked;
     };
 
     [[nodiscard]] Status check_rival(const Session& session, const v1::Hello& hello,
@@ -115,11 +119,13 @@ private:
                               SteadyTime now);
     [[nodiscard]] Status take_guests(Session& session, std::vector<Guest> changed,
                                      std::vector<RemovedGuest> removed, bool more);
+    void certify(SessionId id, Session& session, const v1::SigningRequest& request, SteadyTime now);
     void ask_full(SessionId id, Session& session);
     void end(SessionId id, const Error& why, SteadyTime now);
 
     Registry& registry_;
     SessionSink& sink_;
+    AgentCertificates* certificates_;
     std::unordered_map<SessionId, Session> sessions_;
     std::unordered_map<std::string, SessionId> by_node_;
     ProfileRequests requests_;

@@ -18,6 +18,7 @@
 
 namespace scout::aggregator {
 
+class AgentCertificates;
 class Fleet;
 class GrpcServer;
 class ReportsService;
@@ -39,7 +40,7 @@ public:
     };
 
     AgentsPort(const asio::any_io_executor& loop, BlockingPool& pool, Fleet& fleet,
-               TokenOwners& owners, Settings settings);
+               TokenOwners& owners, AgentCertificates& certificates, Settings settings);
     ~AgentsPort();
     AgentsPort(const AgentsPort&) = delete;
     AgentsPort& operator=(const AgentsPort&) = delete;
@@ -73,6 +74,7 @@ private:
     BlockingPool& pool_;
     Fleet& fleet_;
     TokenOwners& owners_;
+    AgentCertificates& certificates_;
     Settings settings_;
     Alarm alarm_;
     std::optional<CertifiedKey> fresh_;  ///< was not written yet

@@ -186,6 +186,7 @@ void Aggregator::await_agents() {
     // Its text was checked with the rest of the configuration.
     agents_ = std::make_unique<AgentsPort>(
         loop_.get_executor(), pool_, *fleet_, cluster_->token_owners(),
+        cluster_->agent_certificates(),
         AgentsPort::Settings{.endpoint = wire::parse_endpoint(config_.listen_grpc).value(),
                              .security = config_.security(),
                              .writes_certificate = config_.tls_cert.empty()});

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "aggregator/access_reviews.h"
+#include "aggregator/agent_certificates.h"
 #include "aggregator/cluster_questions.h"
 #include "aggregator/cluster_token_owners.h"
 #include "aggregator/front_proxy.h"
@@ -133,6 +134,7 @@ struct ClusterSide::Parts {
                .files = std::move(settings.https.files),
                .seed = random_seed()},
               clock),
+          agents(certificates.names(), CertificateRules{}, clock),
           owners(loop, review_client, clock, {.space = settings.space}),
           front_proxy(transport, clock, reflecting()),
           rights(loop, review_client, clock) {}
@@ -160,6 +162,7 @@ struct ClusterSide::Parts {
     LevelLabels labels;
     PlacementAdmission placement;
     ServingCertificates certificates;
+    AgentCertificates agents;
     ClusterTokenOwners owners;
     FrontProxy front_proxy;
     AccessReviews rights;
@@ -220,11 +223,17 @@ TokenOwners& ClusterSide::token_owners() {
     return parts_->owners;
 }
 
+AgentCertificates& ClusterSide::agent_certificates() {
+    return parts_->agents;
+}
+
 Status ClusterSide::start() {
     if (auto serving = serve_https(); !serving) {
         return serving;
     }
     parts_->certificates.on_certificate([this](const auto& pair) { use(pair); });
+    parts_->certificates.on_authority(
+        [this](const auto& authority) { parts_->agents.use(authority); });
     scope_.spawn("nodes", [this] { return parts_->nodes.run(); });
     scope_.spawn("kubevirts", [this] { return parts_->kubevirts.run(); });
     scope_.spawn("scoutconfigs", [this] { return parts_->configs.run(); });
@@ -327,6 +336,7 @@ ClusterFacts ClusterSide::facts() const {
     if (parts_->needs_certificate()) {
         facts.serving = parts_->certificates.facts();
     }
+    facts.agents_certified = parts_->agents.count();
     facts.placement = parts_->placement.counters();
     if (parts_->queries != nullptr) {
         facts.queries = parts_->queries->counters();

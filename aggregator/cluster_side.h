@@ -29,6 +29,7 @@ class BlockingPool;
 
 namespace scout::aggregator {
 
+class AgentCertificates;
 class Registry;
 class TokenOwners;
 
@@ -61,7 +62,8 @@ struct ClusterFacts {
     std::size_t labels_out_of_step = 0;
     std::uint64_t labels_written = 0;
     std::uint64_t labels_failed = 0;
-    ServingFacts serving;  ///< empty: no certificate is needed
+    ServingFacts serving;                ///< empty: no certificate is needed
+    std::uint64_t agents_certified = 0;  ///< certificates for agents
     PlacementCounters placement;
     QueryCounters queries;
     std::uint64_t crowded_out = 0;  ///< questions for whose bodies there was no room
@@ -92,6 +94,8 @@ public:
     void follow(Registry& registry);
     /// Whose the tokens of agents are.
     [[nodiscard]] TokenOwners& token_owners();
+    /// What they are given to show to others.
+    [[nodiscard]] AgentCertificates& agent_certificates();
 
     /// Begins; what fails is tried again and told by facts(). Errors: the HTTPS address cannot be
     /// bound.

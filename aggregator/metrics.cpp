@@ -90,6 +90,8 @@ void add_cluster(const ClusterFacts& facts, std::vector<MetricFamily>& out) {
         "virt_scout_level_label_writes_total", "Level labels written.", MetricType::Counter,
         {{"result", "accepted", facts.labels_written}, {"result", "failed", facts.labels_failed}}));
     add_https(facts, out);
+    out.push_back(counter("virt_scout_agent_certificates_total",
+                          "Certificates that were signed for agents.", facts.agents_certified));
     const auto seconds = [](WallTime time) {
         return static_cast<std::uint64_t>(
             std::chrono::floor<std::chrono::seconds>(time).time_since_epoch().count());

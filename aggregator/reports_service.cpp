@@ -100,12 +100,12 @@ private:
 };
 
 ReportsService::ReportsService(const boost::asio::any_io_executor& loop, Fleet& fleet, Proof proof,
-                               TokenOwners* owners)
+                               TokenOwners* owners, AgentCertificates* certificates)
     : loop_(loop),
       fleet_(fleet),
       proof_(proof),
       owners_(owners),
-      sessions_(fleet.registry(), *this),
+      sessions_(fleet.registry(), *this, certificates),
       checks_(loop) {
     if (proof_ == Proof::token && owners_ == nullptr) {
         throw std::logic_error("tokens cannot be checked without their owners");

@@ -24,8 +24,9 @@ class ReportsService final : public v1::Reports::CallbackService, public Session
 public:
     /// With Proof::certificate a peer without one speaks for no node. Proof::token needs the owners
     /// of tokens, which must outlive this; nothing of a stream is read before its owner is known.
+    /// `certificates` of agents must outlive this too; null: there are none.
     ReportsService(const boost::asio::any_io_executor& loop, Fleet& fleet, Proof proof,
-                   TokenOwners* owners = nullptr);
+                   TokenOwners* owners = nullptr, AgentCertificates* certificates = nullptr);
 
     grpc::ServerBidiReactor<v1::AgentMessage, v1::AggregatorMessage>* Report(
         grpc::CallbackServerContext* context) override;

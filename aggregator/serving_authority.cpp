@@ -49,13 +49,13 @@ std::string bundle(const StoredAuthority& stored, WallTime now, const Certificat
                                                          : stored.current.chain;
 }
 
-ServingCertificate::ServingCertificate(std::vector<std::string> names, CertificateRules rules)
-    : names_(std::move(names)), rules_(rules) {}
+bool is_settled(const StoredAuthority& stored, WallTime now, const CertificateRules& rules) {
+    const auto validity = validity_of(stored.current.chain);
+    return !validity || now >= validity->from + rules.backdated + rules.settle;
+}
 
-Result<bool> ServingCertificate::follow(const StoredAuthority& stored, WallTime now) {
-    if (!should_change(stored, now)) {
-        return false;
-    }
+Result<Validity> serving_validity(const StoredAuthority& stored, WallTime now,
+                                  const CertificateRules& rules) {
     const auto authority = validity_of(stored.current.chain);
     if (!authority) {
         return fail(authority.error());
@@ -64,18 +64,31 @@ Result<bool> ServingCertificate::follow(const StoredAuthority& stored, WallTime 
         return fail(Errc::invalid, "the authority expired at " + rfc3339(authority->until) +
                                        "; a leader renews it: is there one?");
     }
-    const Validity validity{.from = now - rules_.backdated,
-                            .until = std::min(now + rules_.serving_life, authority->until)};
+    return Validity{.from = now - rules.backdated,
+                    .until = std::min(now + rules.serving_life, authority->until)};
+}
+
+ServingCertificate::ServingCertificate(std::vector<std::string> names, CertificateRules rules)
+    : names_(std::move(names)), rules_(rules) {}
+
+Result<bool> ServingCertificate::follow(const StoredAuthority& stored, WallTime now) {
+    if (!should_change(stored, now)) {
+        return false;
+    }
+    const auto validity = serving_validity(stored, now, rules_);
+    if (!validity) {
+        return fail(validity.error());
+    }
     auto issued = issue_certificate(stored.current, {.common_name = names_.front(),
                                                      .names = names_,
                                                      .purpose = CertificatePurpose::server,
-                                                     .validity = validity});
+                                                     .validity = *validity});
     if (!issued) {
         return fail(std::move(issued.error()));
     }
     cleanse(pair_.key);
     pair_ = *std::move(issued);
-    validity_ = validity;
+    validity_ = *validity;
     authority_ = stored.current.chain;
     return true;
 }
@@ -87,9 +100,7 @@ bool ServingCertificate::should_change(const StoredAuthority& stored, WallTime n
     if (authority_ == stored.current.chain) {
         return false;
     }
-    const auto validity = validity_of(stored.current.chain);
-    const bool settled = !validity || now >= validity->from + rules_.backdated + rules_.settle;
-    return settled || authority_ != stored.previous;
+    return is_settled(stored, now, rules_) || authority_ != stored.previous;
 }
 
 }  // namespace scout::aggregator

@@ -48,6 +48,14 @@ struct CertificateRules {
 [[nodiscard]] std::string bundle(const StoredAuthority& stored, WallTime now,
                                  const CertificateRules& rules);
 
+/// All have had time to learn of the current authority.
+[[nodiscard]] bool is_settled(const StoredAuthority& stored, WallTime now,
+                              const CertificateRules& rules);
+
+/// Of a certificate that a valid `stored` issues now. Errc::invalid if it cannot any more.
+[[nodiscard]] Result<Validity> serving_validity(const StoredAuthority& stored, WallTime now,
+                                                const CertificateRules& rules);
+
 /// The certificate that a replica serves.
 class ServingCertificate {
 public:
@@ -58,6 +66,7 @@ public:
     /// Errc::invalid if it cannot issue any more; what was in use stays so.
     [[nodiscard]] Result<bool> follow(const StoredAuthority& stored, WallTime now);
 
+    [[nodiscard]] const std::vector<std::string>& names() const noexcept { return names_; }
     /// Empty before the first success.
     [[nodiscard]] const CertifiedKey& pair() const noexcept { return pair_; }
     [[nodiscard]] WallTime valid_until() const noexcept { return validity_.until; }

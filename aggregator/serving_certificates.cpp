@@ -277,6 +277,9 @@ Status ServingCertificates::follow(const StoredAuthority& authority) {
     if (*changed) {
         serve(certificate_.pair(), certificate_.valid_until());
     }
+    if (authority_handler_) {
+        authority_handler_(authority);
+    }
     return {};
 }
 

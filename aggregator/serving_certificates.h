@@ -75,6 +75,14 @@ public:
     void on_certificate(std::function<void(const CertifiedKey&)> handler) {
         handler_ = std::move(handler);
     }
+    /// Called with the authority each time that it was read and told to all: never with files.
+    void on_authority(std::function<void(const StoredAuthority&)> handler) {
+        authority_handler_ = std::move(handler);
+    }
+    /// Of the certificate that is made here.
+    [[nodiscard]] const std::vector<std::string>& names() const noexcept {
+        return certificate_.names();
+    }
 
     /// Goes on until it is cancelled.
     [[nodiscard]] Task<> run();
@@ -109,6 +117,7 @@ private:
     ServingCertificate certificate_;
     CertifiedKey from_files_;
     std::function<void(const CertifiedKey&)> handler_;
+    std::function<void(const StoredAuthority&)> authority_handler_;
     std::map<std::string, std::string> troubles_;  ///< by step
     ServingFacts facts_;
 };

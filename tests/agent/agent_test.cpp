@@ -2,7 +2,9 @@
 #include "agent/agent.h"
 
 #include <atomic>
+#include <optional>
 #include <thread>
+#include <utility>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
@@ -11,9 +13,11 @@
 #include <gtest/gtest.h>
 
 #include "agent/report_stream.h"
+#include "base/certificates.h"
 #include "base/digest.h"
 #include "tests/agent/report_server.h"
 #include "tests/daemon/http_client.h"
+#include "tests/daemon/https_client.h"
 #include "tests/support/fake_hypervisor.h"
 #include "tests/support/run_to_end.h"
 #include "tests/support/temporary_folder.h"
@@ -26,6 +30,51 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 
+/// An aggregator that takes everything, and signs.
+class SigningLink final : public AggregatorLink {
+public:
+    Result<std::unique_ptr<ReportStream>> open() override {
+        return std::make_unique<Stream>(authority_);
+    }
+    [[nodiscard]] const std::string& authority() const { return authority_.chain; }
+
+private:
+    class Stream final : public ReportStream {
+    public:
+        explicit Stream(const CertifiedKey& authority) : authority_(authority) {}
+
+        Task<Status> send(Message message) override {
+            if (const auto* request = std::get_if<SigningRequestMessage>(&message)) {
+                const auto now = SystemClock{}.wall();
+                answer_ =
+                    SignedCertificate{.chain = sign_request(authority_, request->pem,
+                                                            {.common_name = "agent",
+                                                             .names = {"node-1"},
+                                                             .validity = {now - 1h, now + 24h}})
+                                                   .value(),
+                                      .error = {}};
+            }
+            co_return Status{};
+        }
+        Task<Result<Request>> receive() override {
+            asio::steady_timer timer(co_await asio::this_coro::executor);
+            while (!answer_) {
+                timer.expires_after(1ms);
+                co_await timer.async_wait(as_result);
+            }
+            Request request = *std::exchange(answer_, std::nullopt);
+            co_return request;
+        }
+
+    private:
+        const CertifiedKey& authority_;
+        std::optional<SignedCertificate> answer_;
+    };
+
+    CertifiedKey authority_ =
+        make_authority("tests", {SystemClock{}.wall() - 1h, SystemClock{}.wall() + 24h}).value();
+};
+
 class AgentTest : public testing::Test {
 protected:
     ~AgentTest() override {
@@ -33,13 +82,14 @@ protected:
         EXPECT_TRUE(pool.stop(5s));
     }
 
-    void make(const std::string& aggregator = {}) {
+    void make(const std::string& aggregator = {}, const std::string& listen_https = {}) {
         if (!aggregator.empty()) {
             link = make_grpc_link(loop.get_executor(), wire::parse_endpoint(aggregator).value(),
                                   wire::Security{.tls = {}, .plaintext = true, .server_name = {}});
         }
         AgentOptions options{.node_name = "node-1",
                              .listen_http = "127.0.0.1:0",
+                             .listen_https = listen_https,
                              .prober = {.host_root = root.path(),
                                         .state_dir = state.path(),
                                         .labeller_dir = labeller.path()},
@@ -102,6 +152,30 @@ TEST_F(AgentTest, IsReadyOnceTheFirstProbeEndedAndShowsItsMetrics) {
         EXPECT_THAT(metrics, HasSubstr("virt_scout_agent_hypervisor_stuck_calls_total 4"));
         EXPECT_THAT(metrics, HasSubstr("virt_scout_agent_hypervisor_lost_events_total 5"));
         EXPECT_EQ(agent->snapshot().host().source, "embedded");
+        co_await agent->stop();
+    };
+    test::run_to_end(loop, story());
+}
+
+TEST_F(AgentTest, ServesWithTheCertificateThatWasSignedForItsNode) {
+    auto signing = std::make_unique<SigningLink>();
+    const auto authority = signing->authority();
+    link = std::move(signing);
+    make({}, "127.0.0.1:0");
+    auto story = [&]() -> Task<> {
+        co_await start_and_be_ready();
+        std::string answer;
+        asio::steady_timer pause(loop);
+        for (int i = 0; i < 1000 && answer.find("200 OK") == std::string::npos; ++i) {
+            answer = co_await test::talk_tls(agent->https_port(), test::get("/metrics"), authority,
+                                             "node-1");
+            pause.expires_after(1ms);
+            co_await pause.async_wait(as_result);
+        }
+        EXPECT_THAT(answer, HasSubstr("virt_scout_agent_serving_certificate_expires_seconds"));
+        const auto other = co_await test::talk_tls(agent->https_port(), test::get("/metrics"),
+                                                   authority, "node-2");
+        EXPECT_THAT(other, testing::StartsWith("no TLS: "));
         co_await agent->stop();
     };
     test::run_to_end(loop, story());

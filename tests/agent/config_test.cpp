@@ -127,6 +127,21 @@ TEST(AgentConfigTest, ATokenNeverGoesOverPlaintext) {
     EXPECT_THAT(validate(config), IsEmpty()) << "it goes nowhere";
 }
 
+TEST(AgentConfigTest, ServesWithTlsOnlyWhereACertificateIsSigned) {
+    const test::TemporaryFolder folder;
+    AgentConfig config;
+    config.state_dir = folder.path();
+    config.listen_https = "9292";
+    EXPECT_THAT(all_of(validate(config)), HasSubstr("listen-https: expected also token-file"));
+    EXPECT_THAT(all_of(validate(config)), HasSubstr("found 9292"));
+
+    config.listen_https = "0.0.0.0:9292";
+    config.aggregator_address = "scout.example:9286";
+    config.tls_ca = "/ca.pem";
+    config.token_file = "/token";
+    EXPECT_THAT(validate(config), IsEmpty());
+}
+
 TEST(AgentConfigTest, ReadsEveryKeyFromTheFile) {
     const test::TemporaryFolder folder;
     const auto file = folder.write("agent.yaml",

@@ -131,10 +131,14 @@ protected:
         snapshot.set_complete();
     }
     void run_until_the_time_is_up(FakePacer& pacer) {
-        reporter.emplace(
-            HelloMessage{.node = "n", .host_identity = "i", .agent_version = "v"}, ReportPolicy{},
-            Reporter::Parts{.snapshot = snapshot, .link = link, .pacer = pacer, .metrics = metrics},
-            1);
+        reporter.emplace(HelloMessage{.node = "n", .host_identity = "i", .agent_version = "v"},
+                         ReportPolicy{},
+                         Reporter::Parts{.snapshot = snapshot,
+                                         .link = link,
+                                         .pacer = pacer,
+                                         .metrics = metrics,
+                                         .certificate = nullptr},
+                         1);
         TaskScope scope(loop.get_executor());
         // Posted: a cancellation from within the reporter itself would be none from outside.
         auto close = [&] {

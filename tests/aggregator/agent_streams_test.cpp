@@ -5,13 +5,21 @@
 #include <utility>
 #include <vector>
 
+#include <gmock/gmock.h>
+#include <openssl/x509_vfy.h>
+
+#include "aggregator/agent_certificates.h"
+#include "base/certificates.h"
 #include "tests/aggregator/agent_streams_fixture.h"
+#include "tests/support/verify_certificate.h"
 #include "wire/convert.h"
 
 namespace scout::aggregator {
 namespace {
 
 using namespace std::chrono_literals;
+
+using testing::HasSubstr;
 
 using AgentStreamsTest = AgentStreamsFixture;
 
@@ -336,6 +344,52 @@ TEST_F(AgentStreamsTest, StoppingEndsAll) {
 
     EXPECT_EQ(sink.ended.size(), 3U);
     EXPECT_EQ(streams.size(), 0U);
+}
+
+TEST_F(AgentStreamsTest, ACertificateIsForTheNodeOfTheHello) {
+    const CertificateRules rules;
+    const auto authority = renew({}, clock.wall(), rules).value();
+    AgentCertificates certificates{{}, rules, clock};
+    certificates.use(authority);
+    AgentStreams signing{fleet.registry(), sink, &certificates};
+    v1::AgentMessage ask;
+    ask.mutable_signing_request()->set_pem(make_signing_request().value().request);
+    v1::AgentMessage greeting;
+    greeting.mutable_hello()->set_node("n1");
+    greeting.mutable_hello()->set_host_identity("id-n1");
+    const auto say = [&](const v1::AgentMessage& message) {
+        signing.receive(1, message, clock.steady());
+        return sink.sent[1].empty() ? v1::AggregatorMessage{} : sink.sent[1].back();
+    };
+
+    signing.open(1, {}, clock.steady());
+    say(greeting);
+    const auto chain = say(ask).certificate().chain();
+    EXPECT_EQ(scout::test::verify_certificate(chain, authority.current.chain,
+                                              {.name = "n1", .now = clock.wall()}),
+              X509_V_OK);
+
+    EXPECT_THAT(say(ask).certificate().error(), HasSubstr("10 s between two"));
+    clock.advance(10s);
+    EXPECT_NE(say(ask).certificate().chain(), "");
+    EXPECT_TRUE(sink.ended.empty());
+
+    signing.open(2, {}, clock.steady());
+    signing.receive(2, ask, clock.steady());
+    EXPECT_TRUE(sink.ended.contains(2)) << "nobody has said hello";
+}
+
+TEST_F(AgentStreamsTest, OutsideOfAClusterNoCertificateIsSignedAndReportsGoOn) {
+    v1::AgentMessage ask;
+    ask.mutable_signing_request()->set_pem("rubbish");
+    open(1);
+    hello(1, "n1");
+
+    say(1, ask);
+
+    EXPECT_THAT(sink.sent[1].back().certificate().error(), HasSubstr("in no cluster"));
+    full(1, small_host());
+    EXPECT_TRUE(sink.ended.empty());
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "aggregator/agent_certificates.h"
 #include "aggregator/fleet.h"
 #include "aggregator/token_owners.h"
 #include "base/clock.h"
@@ -77,11 +78,13 @@ protected:
     daemon::Listener taken;
     Fleet fleet{{}, {}, {}, clock};
     NoOwners owners;
+    AgentCertificates certificates{{}, {}, clock};
     AgentsPort port{
         loop.get_executor(),
         pool,
         fleet,
         owners,
+        certificates,
         {.endpoint = {.unix_path = {}, .host = "127.0.0.1", .port = taken.address().port()},
          .security = {.tls = wire::TlsFiles{.ca = {},
                                             .certificate = folder.path() / "serving/tls.crt",

@@ -21,6 +21,7 @@
 #include "base/releaser.h"
 #include "daemon/http_server.h"
 #include "tests/daemon/http_client.h"
+#include "tests/daemon/https_client.h"
 #include "tests/support/run_to_end.h"
 
 namespace scout::daemon {
@@ -92,13 +93,8 @@ protected:
         return stream;
     }
     /// One request on a connection of its own: the answer's bytes, or why there is none.
-    Task<std::string> exchange(std::string request, std::string name = "one") {
-        auto stream = client(name);
-        const auto failed = co_await connect(&stream);
-        if (failed) {
-            co_return "no TLS: " + failed.message();
-        }
-        co_return co_await say(&stream, std::move(request));
+    Task<std::string> exchange(std::string request, std::string name = "one") const {
+        return test::talk_tls(server->port(), std::move(request), authority.chain, std::move(name));
     }
     static Task<std::string> say(TlsStream* stream, std::string request) {
         co_await asio::async_write(*stream, asio::buffer(request), as_result);

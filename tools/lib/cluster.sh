@@ -158,6 +158,15 @@ start_cluster_agent() {
     agent_pid=$!
 }
 
+# tls_address_of NAME: where a process serves health and metrics with TLS.
+tls_address_of() { sed -n 's/.*health and metrics address=\(127.0.0.1:[0-9]*\) tls=true.*/\1/p' "$state/$1.log"; }
+
+# serves_as NODE ADDRESS: who trusts our authority alone reaches the node's agent there.
+serves_as() {
+    curl -fsS --cacert "$state/ca.crt" --connect-to "$1:443:$2" "https://$1/metrics" 2>/dev/null |
+        grep '^virt_scout_agent_serving_certificate_expires_seconds ' >/dev/null
+}
+
 # metric NAME METRIC: a number that a replica tells.
 metric() {
     curl -fsS "http://$(address_of "$1" http)/metrics" | sed -n "s|^$2 ||p"

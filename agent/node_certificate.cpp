@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/node_certificate.h"
+
+#include <chrono>
+#include <utility>
+
+#include <spdlog/spdlog.h>
+
+#include "base/logging.h"
+
+namespace scout::agent {
+namespace {
+
+/// After an answer that was none, and when none came.
+constexpr std::chrono::minutes ask_again{1};
+
+}  // namespace
+
+NodeCertificate::NodeCertificate(const Clock& clock, Handler handler)
+    : clock_(clock), handler_(std::move(handler)) {}
+
+std::optional<SigningRequestMessage> NodeCertificate::next() {
+    const auto now = clock_.steady();
+    const bool is_there = validity_ && !is_due(*validity_, clock_.wall());
+    if (is_there || (ask_again_at_ && now < *ask_again_at_)) {
+        return std::nullopt;
+    }
+    ask_again_at_ = now + ask_again;
+    auto request = make_signing_request();
+    if (!request) {
+        say(request.error());
+        return std::nullopt;
+    }
+    asked_ = *std::move(request);
+    return SigningRequestMessage{.pem = asked_->request};
+}
+
+void NodeCertificate::take(const SignedCertificate& answer) {
+    const auto validity = accept(answer);
+    if (!validity) {
+        say(validity.error());
+        return;
+    }
+    const CertifiedKey pair{.chain = answer.chain, .key = asked_->key};
+    asked_.reset();
+    said_.clear();
+    validity_ = *validity;
+    spdlog::info("serving certificate changed valid_until={}", rfc3339(validity->until));
+    handler_(pair, validity->until);
+}
+
+Result<Validity> NodeCertificate::accept(const SignedCertificate& answer) {
+    if (!answer.error.empty()) {
+        return fail(Errc::refused, answer.error);
+    }
+    if (!asked_) {
+        return fail(Errc::invalid, "a certificate came that nobody asked for");
+    }
+    if (const auto fits = check_key({.chain = answer.chain, .key = asked_->key}); !fits) {
+        return fail(fits.error());
+    }
+    return validity_of(answer.chain);
+}
+
+void NodeCertificate::say(const Error& trouble) {
+    if (std::exchange(said_, trouble.message) != trouble.message) {
+        spdlog::warn("no serving certificate, asked again in a minute reason={}",
+                     log_value(trouble.message));
+    }
+}
+
+}  // namespace scout::agent
