@@ -5,28 +5,20 @@
 
 #include "base/logging.h"
 #include "cluster/level_keeper.h"
+#include "cluster/name_list.h"
 
 namespace scout::aggregator {
 namespace {
 
 constexpr std::size_t most_names = 3;
 
-/// "a, b and 3 more"
-std::string names_of(const cluster::LevelStanding& standing) {
-    std::string text;
-    for (const auto& name : standing.best_nodes) {
-        text += (text.empty() ? "" : ", ") + name;
-    }
-    const auto more = standing.with_best - standing.best_nodes.size();
-    return more == 0 ? text : text + " and " + std::to_string(more) + " more";
-}
-
 std::string unmet_note(const cluster::LevelRequirement& required,
                        const cluster::LevelStanding& standing) {
     return "no node has host-model migratability level " + std::to_string(required.level) +
            " or above, which " + std::string{to_string(required.source)} +
            " requires; the best there is is " + std::to_string(standing.best) + ", on " +
-           names_of(standing) + "; the VM waits for a node that has it";
+           cluster::name_list(standing.best_nodes, standing.with_best) +
+           "; the VM waits for a node that has it";
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "cluster/name_list.h"
 #include "cluster/node_profile.h"
 #include "cluster/node_state.h"
 #include "cluster/vm_placement.h"
@@ -18,13 +19,9 @@ namespace {
 
 using migration::Verdict;
 
-/// "a, b and 3 more"
 std::string first_of(const std::vector<std::string>& names, std::size_t most) {
-    const auto shown = std::min(most, names.size());
-    const std::vector<std::string> first(names.begin(),
-                                         names.begin() + static_cast<std::ptrdiff_t>(shown));
-    const auto more = names.size() - shown;
-    return migration::join(first) + (more == 0 ? "" : " and " + std::to_string(more) + " more");
+    const auto shown = static_cast<std::ptrdiff_t>(std::min(most, names.size()));
+    return name_list({names.begin(), names.begin() + shown}, names.size());
 }
 
 constexpr std::size_t most_vmis = 20;

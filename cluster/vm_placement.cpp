@@ -10,6 +10,7 @@
 
 #include "base/edit_distance.h"
 #include "cluster/judge_node.h"
+#include "cluster/name_list.h"
 #include "cluster/node_state.h"
 #include "migration/frozen_selectors.h"
 #include "migration/label_profile.h"
@@ -239,7 +240,7 @@ std::string listed(const std::vector<const kube::Vmi*>& vmis) {
     for (std::size_t i = 0; i < std::min(most, vmis.size()); ++i) {
         names.push_back(full_name(vmis[i]->meta));
     }
-    return migration::join(names) + (vmis.size() > most ? ", …" : "");
+    return name_list(names, vmis.size());
 }
 
 Error no_such_vmi(const Objects& objects, std::string_view name, std::string_view node) {
