@@ -15,9 +15,9 @@ namespace scout::cli {
 namespace {
 
 /// The forms with a prefix mean what they say; anything else that is there as a file is that file.
-Result<Subject> resolve(const std::string& text, bool in_dump) {
-    if (in_dump && std::count(text.begin(), text.end(), '/') == 1 && !text.starts_with("guest/") &&
-        !text.starts_with("file:")) {
+Result<Subject> resolve(const std::string& text, bool in_cluster) {
+    if (in_cluster && std::count(text.begin(), text.end(), '/') == 1 &&
+        !text.starts_with("guest/") && !text.starts_with("file:")) {
         return Subject{.kind = SubjectKind::guest, .name = text, .node = {}};
     }
     const bool prefixed =
@@ -106,7 +106,7 @@ int why_not_document(Session& session, const Request& request, const std::string
 }  // namespace
 
 int run_where(Session& session, const Request& request) {
-    const auto subject = resolve(request.subject, session.asks_dump());
+    const auto subject = resolve(request.subject, session.asks_cluster());
     if (!subject) {
         return session.fail_with(subject.error());
     }
@@ -126,11 +126,11 @@ int run_where(Session& session, const Request& request) {
 }
 
 int run_why_not(Session& session, const Request& request) {
-    const auto subject = resolve(request.subject, session.asks_dump());
+    const auto subject = resolve(request.subject, session.asks_cluster());
     if (!subject) {
         return session.fail_with(subject.error());
     }
-    const bool there = !session.asks_dump() && exists(request.target);
+    const bool there = !session.asks_cluster() && exists(request.target);
     if (there && subject->kind == SubjectKind::file) {
         return why_not_document(session, request, subject->name);
     }

@@ -81,6 +81,11 @@ public:
     [[nodiscard]] Result<std::unique_ptr<fleet::DumpFleet>> dump();
     [[nodiscard]] const Clock& clock() const noexcept { return *surroundings_.clock; }
     [[nodiscard]] bool asks_dump() const noexcept { return dump_.live || !dump_.paths.empty(); }
+    /// The answer comes of the objects of a cluster, here or with the cluster's own aggregator: VMs
+    /// are VMIs then, and have namespaces.
+    [[nodiscard]] bool asks_cluster() const {
+        return asks_dump() || settings_.aggregator == cluster_aggregator;
+    }
     /// What takes the time of an answer.
     [[nodiscard]] const char* waits_for() const noexcept {
         return asks_dump() ? "judging the cluster" : "asking the aggregator";

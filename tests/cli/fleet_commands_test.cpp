@@ -406,6 +406,25 @@ TEST_F(FleetCommandsTest, FailuresSayWhyAndExitWithTwo) {
     EXPECT_EQ(out, "");
 }
 
+TEST_F(FleetCommandsTest, InAClusterVmsHaveNamespaces) {
+    fleet.placement = {.subject = "shop/a",
+                       .source = "n1",
+                       .nodes = {node("n2", Verdict::can, Verdict::can)},
+                       .notes = {}};
+    for (const auto* command : {"where", "why-not"}) {
+        std::vector<std::string> words{command, "shop/a", "--aggregator", "kube:"};
+        if (std::string{command} == "why-not") {
+            words.insert(words.begin() + 2, "n2");
+        }
+        EXPECT_EQ(run_with(words), exit_code::can) << err;
+        EXPECT_EQ(fleet.asked_subject.subject.kind, SubjectKind::guest);
+        EXPECT_EQ(fleet.asked_subject.subject.name, "shop/a");
+    }
+
+    EXPECT_EQ(run_with({"where", "shop/a", "--aggregator", "fleet.example:1"}), exit_code::error);
+    EXPECT_NE(err.find("no such file"), std::string::npos);
+}
+
 TEST_F(FleetCommandsTest, SaysThatStdoutIsFull) {
     full = true;
 
