@@ -78,6 +78,9 @@ std::string unexpected_word(const CLI::App& app, const CLI::App& command) {
     add_option_names(app, known);
     add_option_names(command, known);
     const auto name = option->substr(0, option->find('='));
+    if (std::find(known.begin(), known.end(), name) != known.end()) {
+        return "option " + in_quotes(name) + " stands behind the command";
+    }
     return "unknown option " + in_quotes(name) + meant(name, known);
 }
 
