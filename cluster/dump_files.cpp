@@ -106,6 +106,12 @@ Result<std::vector<fs::path>> dump_files(const std::vector<fs::path>& paths, std
     return out;
 }
 
+/// Where POSIX has the magic of a tar header.
+bool is_tar(std::string_view text) {
+    constexpr std::size_t place = 257;
+    return text.size() > place && text.substr(place).starts_with("ustar");
+}
+
 Result<std::string> read_dump_file(const fs::path& path, std::size_t limit) {
     auto file = open_file(path);
     if (!file) {
@@ -133,6 +139,11 @@ Result<std::string> read_dump_file(const fs::path& path, std::size_t limit) {
     // A gzip file that breaks off ends like a whole one, but for this.
     if (const int closed = ::gzclose_r(file->release()); closed == Z_BUF_ERROR) {
         return fail(Errc::invalid, path.string() + ": damaged: it breaks off");
+    }
+    if (is_tar(text)) {
+        return fail(Errc::invalid, path.string() +
+                                       ": expected objects, found a tar archive: "
+                                       "unpack it and name its folder");
     }
     return text;
 }

@@ -7,6 +7,7 @@
 
 #include "cluster/dump_files.h"
 #include "cluster/json_stream.h"
+#include "cluster/vm_placement.h"
 #include "cluster/yaml_json.h"
 #include "kube/json.h"
 #include "kube/list_document.h"
@@ -84,17 +85,32 @@ void DumpReader::read(const std::filesystem::path& path) {
 }
 
 Dump DumpReader::take() {
+    auto kubevirts = values_of(kubevirts_);
+    tell_all_but_one(kubevirts);
     if (not_kept_ > 0) {
         dump_.left_out.push_back({.place = "and " + std::to_string(not_kept_) + " more",
                                   .reason = "too many to be listed"});
     }
     dump_.objects = {.nodes = values_of(nodes_),
-                     .kubevirts = values_of(kubevirts_),
+                     .kubevirts = std::move(kubevirts),
                      .vmis = values_of(vmis_),
                      .migrations = values_of(migrations_),
                      .launchers = values_of(launchers_),
                      .profiles = values_of(profiles_)};
     return std::move(dump_);
+}
+
+/// A cluster has one KubeVirt; which of several counts must not stay unsaid.
+void DumpReader::tell_all_but_one(const std::vector<kube::KubeVirt>& kubevirts) {
+    const auto* counts = kubevirt_in_force(kubevirts);
+    for (const auto& kubevirt : kubevirts) {
+        if (counts != nullptr && !kubevirt.phase.empty() && &kubevirt != counts) {
+            leave_out(full_name(kubevirt.meta),
+                      "a second KubeVirt object with a phase, and a "
+                      "cluster has one; " +
+                          full_name(counts->meta) + " counts");
+        }
+    }
 }
 
 void DumpReader::read_json(const std::string& place, std::string& text) {
@@ -226,8 +242,17 @@ Status DumpReader::put(Known<Object>& known, Result<Object> object) {
     }
     auto [place, fresh] =
         known.try_emplace({object->meta.space.str(), object->meta.name}, std::move(*object));
-    if (!fresh && kube::compare_versions(object->meta.version, place->second.meta.version) !=
-                      kube::VersionOrder::older) {
+    if (fresh) {
+        return {};
+    }
+    if (object->meta.uid != place->second.meta.uid && !object->meta.uid.empty() &&
+        !place->second.meta.uid.empty()) {
+        leave_out(full_name(object->meta),
+                  "there twice with different UIDs, so of two clusters, or made anew; the one of "
+                  "the higher resourceVersion counts: give the objects of one cluster and moment");
+    }
+    if (kube::compare_versions(object->meta.version, place->second.meta.version) !=
+        kube::VersionOrder::older) {
         place->second = std::move(*object);
     }
     return {};

@@ -51,6 +51,7 @@ private:
     [[nodiscard]] Status decode_node(kube::JsonObject& object);
     template <class Object>
     [[nodiscard]] Status put(Known<Object>& known, Result<Object> object);
+    void tell_all_but_one(const std::vector<kube::KubeVirt>& kubevirts);
     void leave_out(const std::string& place, std::string reason);
 
     DumpLimits limits_;

@@ -109,6 +109,52 @@ TEST_F(DumpTest, NewestVersionOfAnObjectHolds) {
     EXPECT_EQ(dump.objects.nodes[0].labels.find("l"), "new");
 }
 
+TEST_F(DumpTest, ObjectsOfTwoClustersAreTold) {
+    const auto of = [](const std::string& uid, const std::string& version) {
+        return R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"n1","uid":")" + uid +
+               R"(","resourceVersion":")" + version + R"("}})";
+    };
+    folder.write("a.json", of("u1", "9"));
+    folder.write("b.json", of("u2", "10"));
+    folder.write("c.json", of("u2", "11"));
+
+    const auto dump = read();
+
+    EXPECT_EQ(dump.objects.nodes.size(), 1U);
+    ASSERT_EQ(dump.left_out.size(), 1U);
+    EXPECT_EQ(dump.left_out[0].place, "n1");
+    EXPECT_NE(dump.left_out[0].reason.find("of two clusters"), std::string::npos);
+}
+
+TEST_F(DumpTest, OneKubeVirtCountsAndTheOtherIsTold) {
+    const auto in = [](const std::string& space) {
+        return R"({"apiVersion":"kubevirt.io/v1","kind":"KubeVirt","metadata":{"name":"kv",
+                   "namespace":")" +
+               space + R"("},"status":{"phase":"Deployed"}})";
+    };
+    folder.write("a.json", in("b"));
+    EXPECT_TRUE(read().left_out.empty());
+    folder.write("b.json", in("a"));
+
+    const auto dump = read();
+
+    EXPECT_EQ(dump.objects.kubevirts.size(), 2U);
+    ASSERT_EQ(dump.left_out.size(), 1U);
+    EXPECT_EQ(dump.left_out[0].place, "b/kv");
+    EXPECT_NE(dump.left_out[0].reason.find("a/kv counts"), std::string::npos);
+}
+
+TEST_F(DumpTest, AnArchiveIsNoDump) {
+    std::string tar(512, '\0');
+    tar.replace(0, 6, "a.yaml");
+    tar.replace(257, 5, "ustar");
+
+    const auto packed = read_dump({write_gzip("gather.tar.gz", tar)}).value();
+
+    ASSERT_EQ(packed.left_out.size(), 1U);
+    EXPECT_NE(packed.left_out[0].reason.find("unpack it"), std::string::npos);
+}
+
 TEST_F(DumpTest, ObjectsMayStandOneBehindTheOther) {
     folder.write("a.json", node("n1") + "\n" + node("n2") + "\n---\n" + node("n3"));
     folder.write("b.json", node("n4") + "{\"kind\":");
