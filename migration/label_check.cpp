@@ -77,7 +77,7 @@ void check_form(Checked& node) {
 void check_for_all(Checked& node) {
     if (node.stock.machine_types.empty()) {
         node.find(Severity::warning, FindingCode::missing_machine_type,
-                  "no machine-type label, as old labellers have it: KubeVirt from 1.9 on asks for "
+                  "no machine-type label, as old labellers have it: KubeVirt from 1.6 on asks for "
                   "one of every node, so no VM can come here whatever the CPU is; bring "
                   "virt-handler on this node up to date",
                   {std::string{label::machine_type}});
