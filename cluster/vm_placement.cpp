@@ -253,7 +253,10 @@ Error no_such_vmi(const Objects& objects, std::string_view name, std::string_vie
     return {Errc::not_found,
             "no VMI '" + std::string{name} + "'" +
                 (node.empty() ? "" : " on node " + std::string{node}) +
-                (near.empty() || near == name ? "" : "; did you mean '" + near + "'?")};
+                (near.empty() || near == name ? "" : "; did you mean '" + near + "'?") +
+                (objects.vmis.empty() ? "; there are no VMIs at all among the objects: give them "
+                                        "too, or have the right to list them"
+                                      : "")};
 }
 
 }  // namespace

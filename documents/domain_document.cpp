@@ -86,6 +86,8 @@ std::optional<std::uint64_t> fixed_tsc(const pugi::xml_node& clock, Reader& read
     return hz == 0U ? std::nullopt : hz;
 }
 
+const std::string use_live_xml = "; use the live XML of the running guest";
+
 /// Why the document does not say which CPU the guest has or will get; empty if it does. libvirt
 /// settles all of this when the guest starts, and says check='full' from then on: live XML has an
 /// exact model and only features that are required or disabled (virCPUUpdate,
@@ -98,21 +100,25 @@ std::string doubt_of(const pugi::xml_node& root, const pugi::xml_node& cpu,
         reader.fault("expected match exact, minimum or strict of <cpu>, found " + log_value(match));
     }
     if (std::string_view{cpu.attribute("mode").value()} == "host-model") {
-        return "host-model is not resolved in the document";
+        return "host-model is not resolved in the document" + use_live_xml;
     }
     if (features.optional) {
-        return "features are optional in the document";
+        return "features are optional in the document" + use_live_xml;
     }
     if (!cpu || settled) {
         return {};
     }
     if (match != "exact") {
-        return "the document says match='" + std::string{match} + "', which its host settles";
+        return "the document says match='" + std::string{match} + "', which its host settles" +
+               use_live_xml;
     }
     if (features.forbid) {
-        return "features are forbidden in the document: hosts that have them refuse the guest";
+        return "features are forbidden in the document: hosts that have them refuse the guest" +
+               use_live_xml;
     }
-    return root.attribute("id") ? "" : "the document is not of a running guest: it has no id";
+    return root.attribute("id")
+               ? std::string{}
+               : "the document is not of a running guest: it has no id" + use_live_xml;
 }
 
 /// The type only if it is one that libvirt has: answers do not repeat free text.

@@ -223,9 +223,7 @@ void check_ties(const GuestCpu& guest, Findings& findings) {
 void check_facts(const TruthGuest& guest, const TruthTarget& target, Findings& findings) {
     const auto& [profile, facts] = target.host;
     if (!guest.cpu.doubt.empty()) {
-        findings.unknown(truth_reason(ReasonCode::not_comparable,
-                                      guest.cpu.doubt + "; use the live XML of the running guest",
-                                      {"cpu"}));
+        findings.unknown(truth_reason(ReasonCode::not_comparable, guest.cpu.doubt, {"cpu"}));
     }
     check_vendor(guest, target, findings);
     check_generation(guest.cpu, profile, findings);
@@ -281,11 +279,13 @@ std::optional<Reason> not_comparable(const Profile& profile) {
         return reason;
     }
     if (!profile.host_model || profile.host_model->name.empty()) {
-        return truth_reason(ReasonCode::not_comparable,
-                            "libvirt offers no host-model there, so what its hypervisor can enable "
-                            "is not known; see that /dev/kvm is there and ask again with `virsh "
-                            "domcapabilities --virttype kvm`",
-                            {"host-model"});
+        constexpr std::string_view not_offered =
+            "libvirt offers no host-model there, so what its hypervisor can enable is not known; "
+            "see that /dev/kvm is there and ask again with `virsh domcapabilities --virttype kvm`";
+        return truth_reason(
+            ReasonCode::not_comparable,
+            profile.no_host_model.empty() ? std::string{not_offered} : profile.no_host_model,
+            {"host-model"});
     }
     return std::nullopt;
 }
@@ -302,11 +302,12 @@ std::optional<Reason> not_comparable(const GuestCpu& guest) {
             {"host-passthrough"});
     }
     if (guest.model.empty()) {
-        return truth_reason(
-            ReasonCode::not_comparable,
-            (guest.doubt.empty() ? "the document names no CPU model for the guest" : guest.doubt) +
-                "; use the live XML of a running guest",
-            {"model"});
+        return truth_reason(ReasonCode::not_comparable,
+                            guest.doubt.empty()
+                                ? "the document names no CPU model for the guest; use the live XML "
+                                  "of a running guest"
+                                : guest.doubt,
+                            {"model"});
     }
     return std::nullopt;
 }

@@ -18,6 +18,8 @@ GuestCpu host_model_guest(const Profile& profile) {
         guest.require = profile.host_model->require;
         guest.disable = profile.host_model->disable;
         guest.address_bits = fixed_address_bits(profile.host_model->maxphysaddr);
+    } else {
+        guest.doubt = profile.no_host_model;
     }
     return guest;
 }

@@ -21,6 +21,19 @@ HostModel host_model_of(const StockNode& node, const CpuMap* map) {
     return model;
 }
 
+std::string why_no_host_model(const StockNode& node) {
+    if (!node.host_models.empty()) {
+        return "the node's labels are inconsistent: host-models " + join(node.host_models) +
+               "; scoutctl labels --check tells what to do";
+    }
+    if (node.known_models.empty() && node.usable_models.empty() && node.features.empty()) {
+        return "the node's labels tell nothing of its CPU: KubeVirt's virt-handler does not run "
+               "there, or has not labelled it";
+    }
+    return "the node's labels name no host-model; see that /dev/kvm is there, and restart "
+           "virt-handler on it";
+}
+
 }  // namespace
 
 Profile label_profile(const StockNode& node, const CpuMap* map) {
@@ -32,6 +45,8 @@ Profile label_profile(const StockNode& node, const CpuMap* map) {
     }
     if (node.host_models.size() == 1) {
         profile.host_model = host_model_of(node, map);
+    } else {
+        profile.no_host_model = why_no_host_model(node);
     }
     for (const auto& name : unite(node.known_models, node.usable_models)) {
         const auto usable = contains(node.usable_models, name) ? Usable::yes : Usable::no;

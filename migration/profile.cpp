@@ -56,6 +56,9 @@ std::string digest(const Profile& profile) {
     text.add(profile.virt_type);
     text.add(profile.vendor);
     text.add(profile.host_model ? "host-model" : "-");
+    if (!profile.no_host_model.empty()) {
+        text.add(profile.no_host_model);
+    }
     if (profile.host_model) {
         text.add(profile.host_model->name);
         text.add(profile.host_model->require);

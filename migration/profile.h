@@ -62,6 +62,7 @@ struct Profile {
     std::string virt_type;  ///< domain type: "kvm", "qemu" (emulation), "xen", …; empty if unstated
     std::string vendor;     ///< of the host model; empty if unstated
     std::optional<HostModel> host_model;  ///< none where libvirt does not support host-model
+    std::string no_host_model;            ///< or why there is none, with what to do
     std::vector<NamedModel> models;       ///< sorted by name
     bool supported_listed = false;  ///< `supported` was read (hypervisor-cpu-baseline), else empty
     FeatureSet supported;

@@ -252,6 +252,30 @@ TEST(DumpTest, SaysWhetherANodeIsKnownByItsProfileOrItsLabels) {
     EXPECT_EQ(node.at("profile").at("hostModel").at("require").as_array().size(), 2U);
 }
 
+TEST(DumpTest, NodesWhoseLabelsTellNoOneHostModelSayWhy) {
+    const scout::test::TemporaryFolder folder;
+    const auto node = [&folder](const std::string& name, const std::string& labels) {
+        folder.write(name + ".json", R"({"apiVersion":"v1","kind":"Node","metadata":{"name":")" +
+                                         name + R"(","labels":{"kubernetes.io/arch":"amd64")" +
+                                         labels + "}}}");
+    };
+    node("two", R"(,"kubevirt.io/schedulable":"true","host-model-cpu.node.kubevirt.io/A":"true",
+                    "host-model-cpu.node.kubevirt.io/B":"true")");
+    node("none", R"(,"kubevirt.io/schedulable":"true","cpu-model.node.kubevirt.io/A":"true")");
+    node("plain", "");
+    const std::string from = folder.path().string();
+
+    const auto nodes = answer({"nodes", "--from", from}).at("nodes");
+
+    EXPECT_THAT(text(entry(nodes, "name", "two").at("reason")),
+                HasSubstr("inconsistent: host-models A, B"));
+    EXPECT_THAT(text(entry(nodes, "name", "none").at("reason")), HasSubstr("/dev/kvm"));
+    EXPECT_THAT(text(entry(nodes, "name", "plain").at("reason")),
+                HasSubstr("virt-handler does not run there"));
+    EXPECT_THAT(scoutctl({"where", "host-model@two", "--from", from}).out,
+                HasSubstr("inconsistent: host-models A, B"));
+}
+
 TEST(DumpTest, TellsWhatTheChangeOfANodesProfileMeans) {
     const scout::test::TemporaryFolder folder;
     write_profiled_nodes(folder);
