@@ -30,11 +30,13 @@ LeaderElector::LeaderElector(LeasePort& port, const Clock& clock, LeaseSettings 
 
 Task<> LeaderElector::run() {
     for (;;) {
+        const auto begun = clock_.steady();
         co_await turn();
         tell();
+        const auto took = std::chrono::ceil<std::chrono::milliseconds>(clock_.steady() - begun);
+        auto wait = std::max(jittered(settings_.retry, jitter, random_) - took, shortest);
         // A leader wakes up when its time is over, so that the loss is told and not only answered.
-        auto wait = jittered(settings_.retry, jitter, random_);
-        wait = leads() ? std::min(wait, limit()) : wait;
+        wait = leads() ? std::min(wait, time_left()) : wait;
         asio::steady_timer timer(co_await asio::this_coro::executor, wait);
         const auto [error] = co_await timer.async_wait(as_result);
         if (error) {
@@ -97,13 +99,13 @@ Task<> LeaderElector::release(std::chrono::milliseconds limit) {
 }
 
 std::chrono::milliseconds LeaderElector::limit() const {
-    const auto now = clock_.steady();
-    if (!election_.may_write(now)) {
-        return settings_.renew_deadline / 2;
-    }
-    const auto left =
-        std::chrono::ceil<std::chrono::milliseconds>(election_.may_write_until() - now);
-    return std::max(shortest, left);
+    const auto half = settings_.renew_deadline / 2;
+    return leads() ? std::min(half, time_left()) : half;
+}
+
+std::chrono::milliseconds LeaderElector::time_left() const {
+    return std::max(shortest, std::chrono::ceil<std::chrono::milliseconds>(
+                                  election_.may_write_until() - clock_.steady()));
 }
 
 std::chrono::milliseconds LeaderElector::may_write_for() const {

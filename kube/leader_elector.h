@@ -71,7 +71,12 @@ private:
     [[nodiscard]] Task<> turn();
     [[nodiscard]] Task<Stored> write(LeaseElection::Request request,
                                      std::chrono::milliseconds limit);
+    /// For one call, and never more than is left: half of the renew deadline, so that after a
+    /// renewal on a connection that is dead there is time for another, and so that a server which
+    /// needs that long for each call has a leader.
     [[nodiscard]] std::chrono::milliseconds limit() const;
+    /// Of leading; at least what a timer can wait for.
+    [[nodiscard]] std::chrono::milliseconds time_left() const;
     void tell();
     void say_failure(const Error& error);
 

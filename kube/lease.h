@@ -30,7 +30,7 @@ struct StoredLease {
 struct LeaseSettings {
     std::string identity;  ///< one for each process start, not for each pod
     std::chrono::milliseconds duration = std::chrono::seconds{15};
-    std::chrono::milliseconds renew_deadline = std::chrono::seconds{10};
+    std::chrono::milliseconds renew_deadline = std::chrono::seconds{12};
     std::chrono::milliseconds retry = std::chrono::seconds{2};
 };
 

@@ -149,13 +149,27 @@ TEST_F(LeaderElectorTest, LosesLeadershipWhenRenewalsFailUntilTheDeadline) {
 }
 
 TEST_F(LeaderElectorTest, NeverGivesARenewalMoreTimeThanIsLeft) {
-    within_call = [this] { clock.advance(port.calls == 2 ? 30ms : 0ms); };
+    within_call = [this] { clock.advance(port.calls == 2 ? 60ms : 0ms); };
 
     run_for_calls(3);
 
-    // Created after a look; the answer took 30 ms of the 100 ms.
+    // Created after a look; the answer took 60 ms of the 100 ms.
     ASSERT_EQ(port.limits.size(), 3U);
-    EXPECT_EQ(port.limits[2], 70ms);
+    EXPECT_EQ(port.limits[2], 40ms);
+}
+
+TEST_F(LeaderElectorTest, ARenewalThatGetsNoAnswerLeavesTimeForAnother) {
+    within_call = [this] {
+        port.down = port.calls == 3;
+        clock.advance(port.calls == 3 ? port.limits.back() : 0ms);
+    };
+
+    run_for_calls(4);
+
+    ASSERT_EQ(port.limits.size(), 4U);
+    EXPECT_EQ(port.limits[2], 50ms);
+    EXPECT_TRUE(elector.leads());
+    EXPECT_THAT(told, ElementsAre(true));
 }
 
 TEST(ClientLeaseTest, WritesWhatClientGoReads) {
