@@ -157,6 +157,31 @@ TEST_F(HttpTransportTest, SendsAGetOnceMoreWhenTheKeptConnectionClosesUnderIt) {
     EXPECT_EQ(server.requests().size(), 3U);
 }
 
+TEST_F(HttpTransportTest, WhatWasKeptIsGivenUpWhenOneOfThemSaysNothing) {
+    std::atomic<int> arrived = 0;
+    FakeServer server([&arrived](Peer& peer, const SeenRequest& seen) {
+        if (seen.target == "/dead") {
+            peer.stay_silent();
+            return false;
+        }
+        // No answer before all eight are there, so that each has a connection of its own.
+        ++arrived;
+        EXPECT_TRUE(test::wait_until([&arrived] { return arrived >= 8; }));
+        peer.say(test::answer(200, ""));
+        return true;
+    });
+    HttpTransport transport(loop.get_executor(), access_to(server.port()), clock);
+    send_eight(transport);
+    ASSERT_EQ(server.connections(), 8U);
+
+    const auto dead = send(transport, get("/dead"), soon);
+    ASSERT_FALSE(dead);
+    EXPECT_EQ(dead.error().code, Errc::timed_out);
+    ASSERT_TRUE(send(transport));
+
+    EXPECT_EQ(server.connections(), 9U);
+}
+
 TEST_F(HttpTransportTest, NeverSendsAPostTwice) {
     std::atomic<unsigned> last{0};
     FakeServer server(
