@@ -200,6 +200,7 @@ void Aggregator::tell_cluster_health() {
     health_.set("cluster", facts.synced            ? std::string{}
                            : facts.trouble.empty() ? "nodes and KubeVirt have not been read yet"
                                                    : facts.trouble);
+    health_.note("cluster", facts.synced ? facts.trouble : std::string{});
     health_.set("leadership", facts.leaderless);
     health_.set("certificate", facts.serving.missing);
     if (agents_ != nullptr) {

@@ -54,8 +54,7 @@ std::uint64_t random_seed() {
     return (std::uint64_t{device()} << 32U) | device();
 }
 
-kube::ReflectorSettings reflecting() {
-    kube::ReflectorSettings settings;
+kube::ReflectorSettings reflecting(kube::ReflectorSettings settings) {
     settings.seed = random_seed();
     return settings;
 }
@@ -89,19 +88,20 @@ struct ClusterSide::Parts {
     Parts(const asio::any_io_executor& loop, ClusterSettings settings, const Clock& clock)
         : https_address(settings.https.listen),
           levels(settings.levels),
+          following(settings.following),
           transport(loop, settings.access, clock),
           client(transport, clock, calling(calls_per_second)),
           review_transport(loop, settings.access, clock),
           review_client(review_transport, clock, calling(reviews_per_second)),
           nodes(transport, clock, {.resource = kube::resources::nodes(), .selection = {}},
-                &kube::decode_node, reflecting()),
+                &kube::decode_node, reflecting(settings.following)),
           kubevirts(transport, clock, {.resource = kube::resources::kubevirts(), .selection = {}},
-                    &kube::decode_kubevirt, reflecting()),
+                    &kube::decode_kubevirt, reflecting(settings.following)),
           configs(transport, clock, {.resource = kube::resources::scout_configs(), .selection = {}},
-                  &kube::decode_scout_config, reflecting()),
+                  &kube::decode_scout_config, reflecting(settings.following)),
           cpu_profiles(transport, clock,
                        {.resource = kube::resources::cpu_profiles(), .selection = {}},
-                       &cluster::decode_cpu_profile, reflecting()),
+                       &cluster::decode_cpu_profile, reflecting(settings.following)),
           lease(client, {.space = settings.space, .name = lease_name}),
           elector(lease, clock, {.identity = settings.identity}, random_seed()),
           live(loop, {.configs = configs, .kubevirts = kubevirts, .elector = elector}, client,
@@ -136,7 +136,7 @@ struct ClusterSide::Parts {
               clock),
           agents(certificates.names(), CertificateRules{}, clock),
           owners(loop, review_client, clock, {.space = settings.space}),
-          front_proxy(transport, clock, reflecting()),
+          front_proxy(transport, clock, reflecting(settings.following)),
           rights(loop, review_client, clock) {}
 
     [[nodiscard]] bool needs_certificate() const {
@@ -144,7 +144,8 @@ struct ClusterSide::Parts {
     }
 
     std::string https_address;
-    cluster::LevelOptions levels;  ///< that were given
+    cluster::LevelOptions levels;       ///< that were given
+    kube::ReflectorSettings following;  ///< likewise
     kube::HttpTransport transport;
     kube::Client client;
     kube::HttpTransport review_transport;  ///< neither lease nor labels wait behind tokens
@@ -175,14 +176,14 @@ struct ClusterSide::Parts {
 ClusterSide::Answers::Answers(Parts& parts, BlockingPool& pool, const Clock& clock)
     : vmis(parts.transport, clock,
            {.resource = kube::resources::virtual_machine_instances(), .selection = {}},
-           &kube::decode_vmi, reflecting()),
+           &kube::decode_vmi, reflecting(parts.following)),
       migrations(parts.transport, clock,
                  {.resource = kube::resources::migrations(), .selection = {}},
-                 &kube::decode_migration, reflecting()),
+                 &kube::decode_migration, reflecting(parts.following)),
       launchers(
           parts.transport, clock,
           {.resource = kube::resources::pods(), .selection = {.labels = kube::launcher_selector}},
-          &kube::decode_launcher_pod, reflecting()),
+          &kube::decode_launcher_pod, reflecting(parts.following)),
       questions({.nodes = parts.nodes,
                  .kubevirts = parts.kubevirts,
                  .vmis = vmis,
@@ -314,13 +315,27 @@ Task<> ClusterSide::stop() {
     parts_->review_transport.close_idle();
 }
 
+std::vector<FollowedKind> ClusterSide::kinds() const {
+    const auto followed = [](const kube::Reflector& reflector) {
+        return FollowedKind{.plural = reflector.resource().plural, .trouble = reflector.trouble()};
+    };
+    std::vector<FollowedKind> kinds{
+        followed(parts_->nodes.reflector()), followed(parts_->kubevirts.reflector()),
+        followed(parts_->configs.reflector()), followed(parts_->cpu_profiles.reflector())};
+    if (const auto* const answers = parts_->answers.get()) {
+        kinds.push_back(followed(answers->vmis.reflector()));
+        kinds.push_back(followed(answers->migrations.reflector()));
+        kinds.push_back(followed(answers->launchers.reflector()));
+    }
+    return kinds;
+}
+
 ClusterFacts ClusterSide::facts() const {
     ClusterFacts facts;
     facts.leads = parts_->elector.leads();
     facts.synced = parts_->labels.synced();
-    for (const auto& trouble :
-         {parts_->nodes.reflector().trouble(), parts_->kubevirts.reflector().trouble(),
-          parts_->configs.reflector().trouble(), parts_->cpu_profiles.reflector().trouble()}) {
+    facts.kinds = kinds();
+    for (const auto& [plural, trouble] : facts.kinds) {
         facts.trouble += (facts.trouble.empty() || trouble.empty() ? "" : "; ") + trouble;
     }
     if (parts_->elector.holder().empty()) {

@@ -22,6 +22,7 @@
 #include "base/task_scope.h"
 #include "cluster/levels.h"
 #include "kube/access.h"
+#include "kube/reflector.h"
 
 namespace scout {
 class BlockingPool;
@@ -47,13 +48,21 @@ struct ClusterSettings {
     std::string identity;  ///< in the Lease; one for each process start
     cluster::LevelOptions levels;
     HttpsSettings https;
+    kube::ReflectorSettings following;  ///< of every kind; the seeds are our own
+};
+
+/// One kind of objects of the cluster.
+struct FollowedKind {
+    std::string plural;
+    std::string trouble;  ///< why it is not being followed; empty: it is
 };
 
 /// What /metrics and /readyz tell of the cluster.
 struct ClusterFacts {
     bool leads = false;
     bool synced = false;
-    std::string trouble;     ///< why it is not following the cluster; empty: it is
+    std::vector<FollowedKind> kinds;
+    std::string trouble;     ///< of all kinds; empty: the cluster is followed
     std::string leaderless;  ///< why no leader is known; empty: one is, or soon
     std::size_t nodes = 0;
     std::size_t nodes_by_profile = 0;      ///< that the truth layer knows by a CPUProfile
@@ -111,6 +120,7 @@ private:
     struct Answers;
     struct Parts;
 
+    [[nodiscard]] std::vector<FollowedKind> kinds() const;
     [[nodiscard]] Status serve_https();
     void serve_queries();
     void use(const CertifiedKey& pair);

@@ -23,6 +23,7 @@ constexpr auto write_limit = 15s;
 constexpr auto least_between_warnings = 10s;
 /// Without anything to wait for: clocks may jump.
 constexpr auto longest_wait = 30s;
+constexpr auto unread_wait = 1s;
 
 /// All that levels take from a KubeVirt object.
 bool judges_alike(const kube::KubeVirt* a, const kube::KubeVirt* b) {
@@ -60,14 +61,22 @@ LevelLabels::LevelLabels(const asio::any_io_executor& loop, Sources sources, kub
     sources_.elector.on_change([this](bool leads) { take_leadership(leads); });
 }
 
-bool LevelLabels::synced() const noexcept {
-    return sources_.nodes.synced() && sources_.objects.synced() && sources_.settings.synced();
+/// The stock layer does without profiles: where the right to read them is missing from the start,
+/// its labels go on and what is written of profiles stays as it is. The truth layer waits, for
+/// without them its labels would change, and change back once the right is there.
+bool LevelLabels::is_known() const noexcept {
+    const bool has_profiles =
+        sources_.objects.synced() || (refused_ && settings_.layer == migration::Layer::stock);
+    return sources_.nodes.synced() && sources_.settings.synced() && has_profiles;
 }
 
 Task<> LevelLabels::run() {
     for (;;) {
-        if (synced()) {
+        const auto& objects = sources_.objects.reflector();
+        refused_ = refused_ || objects.state() == kube::ReflectorState::forbidden;
+        if (is_known()) {
             follow();
+            judged_ = true;
             start_writes();
         }
         const auto longest = longest_sleep();
@@ -242,7 +251,8 @@ Task<Status> LevelLabels::send(cluster::LabelPlan::Write write) {
 }
 
 std::chrono::milliseconds LevelLabels::longest_sleep() const {
-    auto wait = std::chrono::milliseconds{longest_wait};
+    // Nobody rings when a right turns out to be missing.
+    auto wait = std::chrono::milliseconds{synced() ? longest_wait : unread_wait};
     const auto shorten = [&wait](auto until, auto now) {
         const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - now);
         wait = std::clamp(left, 0ms, wait);
@@ -252,7 +262,7 @@ std::chrono::milliseconds LevelLabels::longest_sleep() const {
         shorten(*due, clock_.wall());
     }
     // A leader that lost is told so by the elector.
-    const bool writes = plan_ && sources_.elector.leads();
+    const bool writes = plan_ && synced() && sources_.elector.leads();
     if (const auto due = writes ? plan_->next() : std::nullopt) {
         shorten(*due, clock_.steady());
     }

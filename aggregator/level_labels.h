@@ -63,8 +63,8 @@ public:
     /// Goes on until it is cancelled; writes that are under way then are cancelled too.
     [[nodiscard]] Task<> run();
 
-    /// Nodes, their profiles and what the settings are of have been listed once.
-    [[nodiscard]] bool synced() const noexcept;
+    /// All that levels rest on is known, and the nodes have been judged by it.
+    [[nodiscard]] bool synced() const noexcept { return judged_ && is_known(); }
     [[nodiscard]] const LevelLabelsCounters& counters() const noexcept { return counters_; }
     /// Means something once synced().
     [[nodiscard]] const cluster::LevelKeeper& keeper() const noexcept { return keeper_; }
@@ -72,6 +72,7 @@ public:
     [[nodiscard]] std::size_t out_of_step() const noexcept { return differing_.size(); }
 
 private:
+    [[nodiscard]] bool is_known() const noexcept;
     void take_node(const kube::Informer<kube::Node>::Change& change);
     void take_profile(const kube::Informer<cluster::CpuProfile>::Change& change);
     void put(const kube::Node& node);
@@ -96,6 +97,8 @@ private:
     Alarm alarm_;
     cluster::LevelSettings settings_;  ///< in force
     cluster::LevelKeeper keeper_;
+    bool refused_ = false;  ///< the right to read profiles was missing before they were read
+    bool judged_ = false;   ///< once, by what is known
     std::set<std::string> touched_;  ///< nodes to look at: not only their level may differ
     std::set<std::string, std::less<>> changed_profiles_;  ///< names of objects that came or went
     std::set<std::string> differing_;

@@ -67,10 +67,21 @@ void add_https(const ClusterFacts& facts, std::vector<MetricFamily>& out) {
                           "Requests for whose bodies there was no room.", facts.crowded_out));
 }
 
+MetricFamily followed(const ClusterFacts& facts) {
+    std::vector<Sample> samples;
+    for (const auto& [plural, trouble] : facts.kinds) {
+        samples.push_back({"kind", plural, trouble.empty() ? 1U : 0U});
+    }
+    return family("virt_scout_cluster_kind_followed",
+                  "1 while nothing keeps us from following the objects of a kind.",
+                  MetricType::Gauge, samples);
+}
+
 void add_cluster(const ClusterFacts& facts, std::vector<MetricFamily>& out) {
     out.push_back(gauge("virt_scout_leader", "1 while this process leads.", facts.leads ? 1 : 0));
     out.push_back(gauge("virt_scout_cluster_synced",
                         "1 once the cluster's objects have been listed.", facts.synced ? 1 : 0));
+    out.push_back(followed(facts));
     out.push_back(gauge("virt_scout_cluster_nodes", "Nodes of the cluster.", facts.nodes));
     out.push_back(gauge("virt_scout_cluster_nodes_by_profile",
                         "Nodes that are known by the CPUProfile that they name.",

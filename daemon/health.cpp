@@ -34,6 +34,10 @@ void Health::set(std::string_view condition, std::string reason) {
     conditions_[std::string{condition}] = std::move(reason);
 }
 
+void Health::note(std::string_view subject, std::string text) {
+    notes_[std::string{subject}] = std::move(text);
+}
+
 bool Health::ready() const noexcept {
     return std::all_of(conditions_.begin(), conditions_.end(),
                        [](const auto& condition) { return condition.second.empty(); });
@@ -41,12 +45,19 @@ bool Health::ready() const noexcept {
 
 std::string Health::text() const {
     std::string lines;
-    for (const auto& [condition, reason] : conditions_) {
-        if (!reason.empty()) {
-            lines.append(condition).append(": ").append(reason).append("\n");
+    const auto append = [&lines](const std::string& subject, const std::string& text) {
+        if (!text.empty()) {
+            lines.append(subject).append(": ").append(text).append("\n");
         }
+    };
+    for (const auto& [condition, reason] : conditions_) {
+        append(condition, reason);
     }
-    return lines.empty() ? "ready\n" : lines;
+    lines = lines.empty() ? "ready\n" : lines;
+    for (const auto& [subject, text] : notes_) {
+        append(subject, text);
+    }
+    return lines;
 }
 
 void serve_health(HttpServer& server, const Health& health, Collectables metrics) {

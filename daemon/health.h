@@ -20,13 +20,18 @@ class Health {
 public:
     /// An empty reason means that the condition is met.
     void set(std::string_view condition, std::string reason);
+    /// What is told beside the conditions and keeps nothing from being ready; empty: nothing.
+    void note(std::string_view subject, std::string text);
 
     [[nodiscard]] bool ready() const noexcept;
-    /// "ready", or each unmet condition on a line: "probe: no answer yet".
+    /// "ready", or each unmet condition on a line: "probe: no answer yet"; then the notes.
     [[nodiscard]] std::string text() const;
 
 private:
-    std::map<std::string, std::string, std::less<>> conditions_;
+    using Texts = std::map<std::string, std::string, std::less<>>;
+
+    Texts conditions_;
+    Texts notes_;
 };
 
 /// Adds /healthz (200 while the loop turns), /readyz (200 or 503 with the reasons) and /metrics

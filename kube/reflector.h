@@ -86,6 +86,7 @@ public:
     /// Goes on until it is cancelled; errors are retried, counted and logged.
     [[nodiscard]] Task<> run();
 
+    [[nodiscard]] const Resource& resource() const noexcept { return subject_.resource; }
     [[nodiscard]] ReflectorState state() const noexcept { return state_; }
     /// Why it is not watching; empty while it is.
     [[nodiscard]] const std::string& trouble() const noexcept { return trouble_; }

@@ -65,7 +65,11 @@ public:
         if (target.find("/kubevirts") != std::string::npos ||
             target.find("/cpuprofiles") != std::string::npos ||
             target.find("/scoutconfigs") != std::string::npos) {
-            peer.say(scout::test::answer(404, scout::test::status_json(404, "NotFound")));
+            const unsigned status =
+                target.find("/cpuprofiles") == std::string::npos ? 404 : profiles;
+            peer.say(scout::test::answer(
+                status,
+                scout::test::status_json(status, status == 404 ? "NotFound" : "Forbidden")));
             return true;
         }
         peer.say(scout::test::chunked_head());
@@ -76,6 +80,8 @@ public:
         peer.stay_silent();
         return false;
     }
+
+    unsigned profiles = 404;  ///< what is answered to who would read CPUProfiles
 
     [[nodiscard]] std::map<std::string, std::string> written() const {
         const std::lock_guard lock(lock_);
@@ -166,6 +172,53 @@ TEST_F(LevelLabelsTest, TheLeaderWritesWhatDiffers) {
             EXPECT_THAT(request.headers.at("content-type"), HasSubstr("apply-patch"));
         }
     }
+}
+
+TEST_F(LevelLabelsTest, WithoutTheRightToReadProfilesLabelsOfTheStockLayerGoOn) {
+    cluster.profiles = 403;
+    ClusterSide side(loop.get_executor(), settings(), clock);
+    ASSERT_TRUE(side.start());
+
+    EXPECT_TRUE(run_until([this] { return cluster.written().size() == 2; }));
+    const auto facts = side.facts();
+    scout::test::run_until_done(loop, side.stop());
+
+    EXPECT_TRUE(facts.synced);
+    EXPECT_THAT(facts.trouble, HasSubstr("list cpuprofiles.virt-scout.io: HTTP 403"));
+}
+
+TEST_F(LevelLabelsTest, WithoutTheRightToReadProfilesTheTruthLayerWaits) {
+    cluster.profiles = 403;
+    auto truth = settings();
+    truth.levels.layer = migration::Layer::truth;
+    ClusterSide side(loop.get_executor(), std::move(truth), clock);
+    ASSERT_TRUE(side.start());
+
+    EXPECT_TRUE(run_until([&side] {
+        const auto facts = side.facts();
+        return facts.leads && facts.nodes == 3 &&
+               facts.trouble.find("cpuprofiles") != std::string::npos;
+    }));
+    EXPECT_FALSE(side.facts().synced);
+    scout::test::run_until_done(loop, side.stop());
+
+    EXPECT_TRUE(cluster.written().empty());
+}
+
+TEST_F(LevelLabelsTest, WhoIsSyncedHasJudgedTheNodes) {
+    ClusterSide side(loop.get_executor(), settings(), clock);
+    ASSERT_TRUE(side.start());
+
+    std::size_t out_of_step = 0;
+    const auto end = clock.steady() + long_enough;
+    while (!side.facts().synced && clock.steady() < end) {
+        loop.restart();
+        loop.run_one_for(5ms);
+        out_of_step = side.facts().labels_out_of_step;
+    }
+    scout::test::run_until_done(loop, side.stop());
+
+    EXPECT_EQ(out_of_step, 2U);
 }
 
 TEST_F(LevelLabelsTest, AStopGivesTheLeaseBack) {

@@ -33,6 +33,16 @@ TEST(HealthTest, IsReadyOnceEveryConditionIsMet) {
     EXPECT_EQ(health.text(), "ready\n");
 }
 
+TEST(HealthTest, ANoteIsToldAndKeepsNothingFromBeingReady) {
+    Health health;
+    health.note("cluster", "a right is missing");
+    EXPECT_TRUE(health.ready());
+    EXPECT_EQ(health.text(), "ready\ncluster: a right is missing\n");
+
+    health.note("cluster", "");
+    EXPECT_EQ(health.text(), "ready\n");
+}
+
 TEST(HealthTest, ServesHealthReadinessAndMetrics) {
     asio::io_context loop{1};
     Health health;
