@@ -112,6 +112,10 @@ std::string BedClusterTest::level(const std::string& node) {
     return found == nullptr ? "none" : std::string(found->as_string());
 }
 
+std::string BedClusterTest::version(const std::string& node) {
+    return text_at(done(client->get(target(node))), "/metadata/resourceVersion");
+}
+
 kube::Target BedClusterTest::target(const std::string& node) {
     return {.resource = kube::resources::nodes(), .object = {.space = {}, .name = node}};
 }
@@ -141,16 +145,22 @@ bool BedClusterTest::is_served(const json::object& definition) {
     return !none && none.error().reason == "NotFound";
 }
 
+ClusterSettings BedClusterTest::settings(const kube::ClusterAccess& who,
+                                         const std::string& space) const {
+    return {.access = who,
+            .space = space,
+            .identity = lease_identity(),
+            .levels = {},
+            .https = {},
+            .following = following};
+}
+
 std::unique_ptr<ClusterSide> BedClusterTest::start(const kube::ClusterAccess& who,
                                                    const std::string& space, HttpsSettings https,
                                                    const Preparation& prepare) {
-    auto side = std::make_unique<ClusterSide>(loop.get_executor(),
-                                              ClusterSettings{.access = who,
-                                                              .space = space,
-                                                              .identity = lease_identity(),
-                                                              .levels = {},
-                                                              .https = std::move(https)},
-                                              clock);
+    auto chosen = settings(who, space);
+    chosen.https = std::move(https);
+    auto side = std::make_unique<ClusterSide>(loop.get_executor(), std::move(chosen), clock);
     if (prepare) {
         prepare(*side);
     }

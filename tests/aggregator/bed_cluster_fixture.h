@@ -41,6 +41,8 @@ protected:
     void label(const std::string& node, const std::string& key, const boost::json::value& value);
     /// The level label of a node, or "none".
     [[nodiscard]] std::string level(const std::string& node);
+    /// That it changes is that the node was written.
+    [[nodiscard]] std::string version(const std::string& node);
     [[nodiscard]] static kube::Target target(const std::string& node);
 
     /// Applies the objects of a file below daemonset/base as `kubectl apply` does; of a definition
@@ -50,6 +52,8 @@ protected:
     /// A cluster-scoped kind.
     [[nodiscard]] bool is_served(const boost::json::object& definition);
 
+    [[nodiscard]] ClusterSettings settings(const kube::ClusterAccess& who,
+                                           const std::string& space) const;
     [[nodiscard]] std::unique_ptr<ClusterSide> start(const kube::ClusterAccess& who,
                                                      const std::string& space,
                                                      HttpsSettings https = {},
@@ -58,10 +62,7 @@ protected:
     [[nodiscard]] bool settle(const ClusterSide& side);
     void stop(std::unique_ptr<ClusterSide> side);
 
-private:
-    [[nodiscard]] std::unique_ptr<ClusterSide> make(const kube::ClusterAccess& who,
-                                                    const std::string& space, HttpsSettings https);
-    static void begin(ClusterSide& side);
+    kube::ReflectorSettings following;  ///< of what is started from now on
 };
 
 }  // namespace scout::aggregator

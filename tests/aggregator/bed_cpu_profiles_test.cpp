@@ -61,10 +61,6 @@ protected:
             annotations == nullptr ? nullptr : annotations->as_object().if_contains(key);
         return found == nullptr ? "none" : std::string(found->as_string());
     }
-    std::string version(const std::string& node) {
-        return std::string(
-            done(client->get(target(node))).at("metadata").at("resourceVersion").as_string());
-    }
     std::string unused_since(const migration::Profile& profile) {
         const auto object = call(client->get(object_of(profile)));
         if (!object) {

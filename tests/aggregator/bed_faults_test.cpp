@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+// The way to a real API server, and what is behind it, fail under a whole aggregator.
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <gmock/gmock.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/aggregator/bed_cluster_fixture.h"
+#include "tests/kube/fault_proxy.h"
+#include "tests/support/relay.h"
+
+namespace scout::aggregator {
+namespace {
+
+using scout::test::FaultProxy;
+using scout::test::Relay;
+using testing::AllOf;
+using testing::HasSubstr;
+using namespace std::chrono_literals;
+
+class BedFaultsTest : public BedClusterTest {
+protected:
+    void SetUp() override {
+        BedClusterTest::SetUp();
+        // How long it is waited between tries is of no matter here.
+        following.backoff = {50ms, 500ms};
+    }
+
+    /// Runs the loop until it holds; false as well if `side` did not lead all the time.
+    [[nodiscard]] bool run_leading(const ClusterSide& side,
+                                   const std::function<bool()>& condition) {
+        bool led = true;
+        return run_until([&] {
+                   led = led && side.facts().leads;
+                   return condition();
+               }) &&
+               led;
+    }
+    /// Nodes of other tests are as they should be, so that what is written is of this one.
+    void settle_others() {
+        auto side = start(access, new_space());
+        ASSERT_TRUE(settle(*side));
+        stop(std::move(side));
+    }
+    /// How often the proxy passed a write of the node on.
+    [[nodiscard]] static std::ptrdiff_t writes_of(const FaultProxy& proxy,
+                                                  const std::string& node) {
+        return std::count_if(proxy.passed().begin(), proxy.passed().end(), [&](const auto& call) {
+            return call.method == "PATCH" && call.target.starts_with("/api/v1/nodes/" + node + "?");
+        });
+    }
+};
+
+/// Until leadership is over: what is away for longer is not more away.
+TEST_F(BedFaultsTest, WhileTheServerIsGoneAllStaysAsItIs) {
+    make_node("gone", "a", "x");
+    make_node("gone", "b", "x");
+    auto side = start(access, new_space());
+    ASSERT_TRUE(settle(*side));
+    const auto written = side->facts().labels_written;
+    const auto before = version("gone-a");
+
+    bed->stop("apiserver");
+    ASSERT_TRUE(run_until([&] { return !side->facts().leads; }));
+    EXPECT_THAT(side->facts().trouble, AllOf(HasSubstr("watch nodes"), HasSubstr("refused")));
+    EXPECT_TRUE(side->facts().synced);
+    bed->start("apiserver");
+    ASSERT_TRUE(run_until([&] { return side->facts().kinds.front().trouble.empty(); }));
+    ASSERT_TRUE(settle(*side));
+
+    EXPECT_EQ(version("gone-a"), before);
+    EXPECT_EQ(side->facts().labels_written, written);
+    EXPECT_EQ(side->facts().labels_failed, 0U);
+    label("gone-b", "kubevirt.io/schedulable", "false");
+    EXPECT_TRUE(run_until([&] { return level("gone-a") == "0" && level("gone-b") == "none"; }));
+    stop(std::move(side));
+}
+
+TEST_F(BedFaultsTest, ErrorsOfTheServerAreNamedAndCostOneWriteANodeInTheEnd) {
+    make_node("errors", "a", "x");
+    make_node("errors", "b", "x");
+    following.watch_timeout = 2s;
+    FaultProxy proxy(loop, access);
+    auto side = start(proxy.access(), new_space());
+    ASSERT_TRUE(settle(*side));
+    const auto before = writes_of(proxy, "errors-a");
+
+    proxy.decide([](const auto& /*call*/) { return FaultProxy::Fate{.status = 500}; });
+    label("errors-b", "kubevirt.io/schedulable", "false");
+    ASSERT_TRUE(run_until([&] {
+        const auto facts = side->facts();
+        return facts.labels_out_of_step == 2 &&
+               facts.trouble.find("watch nodes: HTTP 500") != std::string::npos;
+    }));
+    EXPECT_EQ(level("errors-a"), "100");
+    proxy.decide([](const auto& /*call*/) { return FaultProxy::Fate{}; });
+    ASSERT_TRUE(run_until([&] { return level("errors-a") == "0" && level("errors-b") == "none"; }));
+    ASSERT_TRUE(settle(*side));
+
+    EXPECT_EQ(writes_of(proxy, "errors-a"), before + 1);
+    EXPECT_TRUE(run_until([&] { return side->facts().kinds.front().trouble.empty(); }));
+    stop(std::move(side));
+}
+
+TEST_F(BedFaultsTest, AServerThatNeedsFiveSecondsForEachCallHasALeaderAndRightLabels) {
+    settle_others();
+    make_node("slow", "a", "x");
+    make_node("slow", "b", "x");
+    FaultProxy proxy(loop, access);
+    proxy.decide([](const auto& /*call*/) { return FaultProxy::Fate{.delay = 5s}; });
+
+    auto side = start(proxy.access(), new_space());
+    ASSERT_TRUE(run_until([&] { return side->facts().leads; }));
+    EXPECT_TRUE(
+        run_leading(*side, [&] { return level("slow-a") == "100" && level("slow-b") == "100"; }));
+
+    EXPECT_EQ(writes_of(proxy, "slow-a"), 1);
+    proxy.decide([](const auto& /*call*/) { return FaultProxy::Fate{}; });
+    stop(std::move(side));
+}
+
+/// Nobody tells that the other end is gone.
+TEST_F(BedFaultsTest, ConnectionsThatAreDeadAreReplacedAndLeadershipIsKept) {
+    make_node("half", "a", "x");
+    following.watch_timeout = 2s;
+    following.silence_grace = 1s;
+    Relay relay(loop.get_executor(), access.server.port);
+    auto side = start(scout::test::by_way_of(access, relay.port()), new_space());
+    ASSERT_TRUE(settle(*side));
+
+    relay.freeze();
+    make_node("half", "b", "x");
+    relay.mend();
+
+    EXPECT_TRUE(
+        run_leading(*side, [&] { return level("half-a") == "100" && level("half-b") == "100"; }));
+    stop(std::move(side));
+}
+
+TEST_F(BedFaultsTest, WhenLeadershipChangesInTheMiddleNoNodeIsWrittenTwice) {
+    constexpr int many = 60;
+    settle_others();
+    for (int i = 0; i < many; ++i) {
+        make_node("change", std::to_string(i), "x");
+    }
+    kube::Informer<kube::Node> nodes(*transport, clock, {.resource = kube::resources::nodes()},
+                                     &kube::decode_node);
+    std::map<std::string, int> changes;
+    nodes.on_change([&changes](const auto& change) {
+        if (change.before && change.now) {
+            ++changes[change.now->meta.name];
+        }
+    });
+    scout::test::Background background(loop);
+    background.spawn([&nodes] { return nodes.run(); });
+    ASSERT_TRUE(run_until([&] { return nodes.synced(); }));
+    FaultProxy proxy(loop, access);
+    const auto space = new_space();
+    auto first = start(proxy.access(), space);
+    ASSERT_TRUE(run_until([&] { return first->facts().leads; }));
+    auto second = start(proxy.access(), space);
+
+    ASSERT_TRUE(run_until([&] { return changes.size() >= 10; }));
+    stop(std::move(first));
+    ASSERT_LT(changes.size(), std::size_t{many});
+    ASSERT_TRUE(run_until([&] { return changes.size() >= many; }));
+    ASSERT_TRUE(settle(*second));
+
+    for (const auto& [node, times] : changes) {
+        EXPECT_EQ(times, 1) << node;
+        EXPECT_EQ(level(node), "100") << node;
+    }
+    EXPECT_EQ(changes.size(), std::size_t{many});
+    stop(std::move(second));
+}
+
+/// A leader in a process of its own, which is killed.
+class Leader {
+public:
+    explicit Leader(const ClusterSettings& settings) : pid_(::fork()) {
+        if (pid_ == 0) {
+            lead(settings);
+        }
+    }
+    ~Leader() { kill(); }
+    Leader(const Leader&) = delete;
+    Leader& operator=(const Leader&) = delete;
+    Leader(Leader&&) = delete;
+    Leader& operator=(Leader&&) = delete;
+
+    void kill() {
+        if (pid_ > 0) {
+            ::kill(pid_, SIGKILL);
+            ::waitpid(std::exchange(pid_, -1), nullptr, 0);
+        }
+    }
+
+private:
+    [[noreturn]] static void lead(const ClusterSettings& settings) {
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        asio::io_context loop{1};
+        const SystemClock clock;
+        ClusterSide side(loop.get_executor(), settings, clock);
+        if (side.start()) {
+            loop.run();
+        }
+        ::_exit(1);
+    }
+
+    pid_t pid_;
+};
+
+TEST_F(BedFaultsTest, WhenTheLeadersProcessIsKilledAnotherActsWithinTwentySeconds) {
+    make_node("killed", "a", "x");
+    const auto space = new_space();
+    Leader leader(settings(access, space));
+    ASSERT_TRUE(run_until([&] { return level("killed-a") == "0"; }));
+    auto side = start(access, space);
+    ASSERT_TRUE(run_until([&] { return side->facts().synced; }));
+
+    leader.kill();
+    make_node("killed", "b", "x");
+    // The fixture waits for twenty seconds.
+    ASSERT_TRUE(
+        run_until([&] { return level("killed-a") == "100" && level("killed-b") == "100"; }));
+
+    EXPECT_TRUE(side->facts().leads);
+    stop(std::move(side));
+}
+
+}  // namespace
+}  // namespace scout::aggregator
