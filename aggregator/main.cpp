@@ -63,6 +63,7 @@ int run(int argc, const char* const* argv) {
         }
     }
     wire::route_grpc_logs();
+    wire::spare_lock_checks();
     daemon::raise_open_files_limit();
     const SystemClock clock;
     asio::io_context loop{1};

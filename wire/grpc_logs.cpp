@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/grpc_logs.h"
 
+#include <absl/synchronization/mutex.h>
 #include <grpc/support/log.h>
 #include <spdlog/spdlog.h>
 
@@ -19,6 +20,10 @@ void take_line(gpr_log_func_args* line) {
 void route_grpc_logs() {
     gpr_set_log_function(take_line);
     gpr_set_log_verbosity(GPR_LOG_SEVERITY_ERROR);
+}
+
+void spare_lock_checks() {
+    absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
 }
 
 }  // namespace scout::wire
