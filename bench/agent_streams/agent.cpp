@@ -47,6 +47,7 @@ void Agent::OnWriteDone(bool good) {
 
 void Agent::OnReadDone(bool good) {
     if (good) {
+        progress_.welcomed += in_.has_welcome() ? 1U : 0U;
         StartRead(&in_);
     }
 }

@@ -17,6 +17,7 @@ namespace scout::bench {
 
 /// Where all agents of a run stand.
 struct Progress {
+    std::atomic<std::size_t> welcomed{0};
     std::atomic<std::size_t> reported{0};  ///< full reports written
     std::atomic<std::size_t> failed{0};
 };

@@ -18,18 +18,17 @@
 #include <thread>
 #include <vector>
 
-#include <grpcpp/create_channel.h>
-#include <grpcpp/security/credentials.h>
+#include <grpcpp/channel.h>
 #include <malloc.h>
 #include <unistd.h>
 
 #include "aggregator/fleet.h"
-#include "aggregator/messages.h"
 #include "aggregator/snapshot_messages.h"
 #include "base/files.h"
 #include "bench/agent_streams/agent.h"
 #include "bench/agent_streams/answers.h"
 #include "bench/agent_streams/child_aggregator.h"
+#include "bench/agent_streams/known_fleet.h"
 #include "bench/agent_streams/profiles.h"
 #include "bench/report.h"
 #include "tests/support/temporary_folder.h"
@@ -42,7 +41,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t classes = 40;
-constexpr std::size_t guests_of_a_node = 20;
 constexpr std::size_t registry_limit_kib = 64 * 1024;
 constexpr std::size_t agent_limit_kib = 64;
 constexpr std::size_t idle_connections = 500;
@@ -58,33 +56,6 @@ std::size_t own_resident() {
 
 std::string kib(std::size_t bytes) {
     return std::to_string(bytes / 1024) + " KiB";
-}
-
-/// The fleet as the agents of this run would report it.
-void fill(aggregator::Fleet& fleet, const std::vector<migration::Profile>& profiles,
-          std::size_t nodes) {
-    auto& registry = fleet.registry();
-    for (std::size_t i = 0; i < nodes; ++i) {
-        const auto& profile = profiles[i % profiles.size()];
-        const auto report = make_report(profile, i, guests_of_a_node);
-        const auto name = node_name(i);
-        bool good =
-            registry
-                .introduce({.node = name, .host_identity = "id-" + name, .agent_version = "bench"},
-                           fleet.now())
-                .has_value();
-        good &= registry.report_host(name, *aggregator::host_from_wire(report)).has_value();
-        if (registry.find(name)->profile == nullptr) {
-            registry.deliver(report.profile_digest(), profile);
-        }
-        good &=
-            registry
-                .change_guests(name, *aggregator::guests_from_wire(report.guests(), registry), {})
-                .has_value();
-        if (!good) {
-            throw std::runtime_error("the fleet was refused");
-        }
-    }
 }
 
 /// Prints the registry's size; answers the fleet as a snapshot.
@@ -114,15 +85,7 @@ public:
     }
 
     [[nodiscard]] std::shared_ptr<grpc::Channel> open(const std::string& node) const {
-        const auto pem = authority_.make(node, "");
-        grpc::SslCredentialsOptions options;
-        options.pem_root_certs = pem.ca;
-        options.pem_cert_chain = pem.certificate;
-        options.pem_private_key = pem.key;
-        grpc::ChannelArguments arguments;
-        arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-        return grpc::CreateCustomChannel("127.0.0.1:" + std::to_string(child_.port()),
-                                         grpc::SslCredentials(options), arguments);
+        return open_channel(authority_, child_.address(), node);
     }
     [[nodiscard]] std::shared_ptr<grpc::Channel> connect(const std::string& node) const {
         auto channel = open(node);
@@ -238,6 +201,7 @@ int main(int argc, char** argv) {
             }
         }
         scout::wire::route_grpc_logs();
+        scout::wire::spare_lock_checks();
         return scout::bench::measure(agents);
     } catch (const std::exception& error) {
         std::fprintf(stderr, "agent_streams_bench: %s\n", error.what());

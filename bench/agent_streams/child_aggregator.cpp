@@ -43,20 +43,25 @@ std::filesystem::path beside_us(const char* program) {
 
 }  // namespace
 
-ChildAggregator::ChildAggregator(const std::filesystem::path& folder) : port_(free_port()) {
-    const auto server = folder / "server";
+ChildAggregator::ChildAggregator(const std::filesystem::path& folder, Way way)
+    : address_(way == Way::tls ? "127.0.0.1:" + std::to_string(free_port())
+                               : "unix:" + (folder / "agents.sock").string()),
+      query_address_("unix:" + (folder / "query.sock").string()) {
     std::vector<std::string> arguments{beside_us("virt-scout-aggregator").string(),
                                        "--standalone",
-                                       "--listen-grpc=127.0.0.1:" + std::to_string(port_),
+                                       "--listen-grpc=" + address_,
                                        "--listen-http=127.0.0.1:0",
                                        "--query-socket=" + (folder / "query.sock").string(),
                                        "--state-dir=" + folder.string(),
                                        "--snapshot-every=1h",
                                        "--stale-after=1h",
-                                       "--tls-ca=" + (server / "ca.pem").string(),
-                                       "--tls-cert=" + (server / "certificate.pem").string(),
-                                       "--tls-key=" + (server / "key.pem").string(),
                                        "--log-level=warn"};
+    if (way == Way::tls) {
+        const auto server = folder / "server";
+        arguments.push_back("--tls-ca=" + (server / "ca.pem").string());
+        arguments.push_back("--tls-cert=" + (server / "certificate.pem").string());
+        arguments.push_back("--tls-key=" + (server / "key.pem").string());
+    }
     std::vector<char*> pointers;
     for (auto& argument : arguments) {
         pointers.push_back(argument.data());
@@ -82,6 +87,20 @@ std::size_t ChildAggregator::resident() const {
         throw std::runtime_error("the aggregator is not running");
     }
     return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+double ChildAggregator::cpu_seconds() const {
+    std::ifstream stat{"/proc/" + std::to_string(process_) + "/stat"};
+    std::string word;
+    std::uint64_t user = 0;
+    std::uint64_t kernel = 0;
+    for (int field = 1; field < 14; ++field) {
+        stat >> word;
+    }
+    if (!(stat >> user >> kernel)) {
+        throw std::runtime_error("the aggregator is not running");
+    }
+    return static_cast<double>(user + kernel) / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
 }  // namespace scout::bench
