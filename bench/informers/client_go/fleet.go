@@ -115,6 +115,7 @@ func registered(i int) document {
 				"kubernetes.io/hostname": name(i), "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64",
 				"node-role.kubernetes.io/worker": "", "topology.kubernetes.io/region": "east",
 				"topology.kubernetes.io/zone": fmt.Sprintf("east-%d", i%3), "kubevirt.io/schedulable": "true",
+				"machine-type.node.kubevirt.io/q35": "true", "machine-type.node.kubevirt.io/pc-q35-rhel9.6.0": "true",
 			},
 			"annotations": document{"volumes.kubernetes.io/controller-managed-attach-detach": "true"},
 		},
