@@ -72,10 +72,15 @@ Result<ObjectIdentity> read_identity(JsonObject& object) {
     PlainText name{identity.name};
     PlainText uid{identity.uid};
     PlainText version{identity.version};
-    auto done = object.read(Nested{"metadata", Field{"name", name}, Field{"namespace", space},
-                                   Field{"uid", uid}, Field{"resourceVersion", version}});
+    // Not read(), which would walk through all that comes behind it, before the decoder does.
+    auto metadata = object.find("metadata");
+    if (!metadata) {
+        return fail(std::move(metadata.error()));
+    }
+    auto done = read_members(*metadata, Field{"name", name}, Field{"namespace", space},
+                             Field{"uid", uid}, Field{"resourceVersion", version});
     if (!done) {
-        return fail(std::move(done.error()));
+        return below("metadata", std::move(done.error()));
     }
     if (identity.name.empty() || identity.uid.empty() || identity.version.empty()) {
         return fail(Errc::invalid,
