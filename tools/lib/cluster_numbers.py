@@ -25,9 +25,9 @@ from process_numbers import cpu_seconds, memory_kib, row
 ROOT = Path(__file__).resolve().parents[2]
 CHANGES = 20
 LEVEL_LABEL = "kubevirt/host-model-migratability-level"
-# level_labels.h: how fast the labels of a new cluster are written.
+# cluster/label_plan.h: how fast the labels of a new cluster are written.
 FIRST_WRITES_PER_SECOND = 100
-START_LIMIT = 300.0
+START_LIMIT = 900.0
 
 
 class Cluster:

@@ -19,7 +19,7 @@ CLIENT_GO = Path(__file__).resolve().parents[2] / "bench" / "informers" / "clien
 NODES = 5000
 UPDATES = 1000
 ROUNDS = 3
-LIMIT = 300.0
+LIMIT = 900.0
 
 
 class Watching:
