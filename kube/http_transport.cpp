@@ -211,7 +211,7 @@ Task<Result<Exchange>> HttpTransport::attempt(std::shared_ptr<const Prepared> pr
         if (done) {
             co_return exchange;
         }
-        if (used_before && done.error().code == Errc::timed_out) {
+        if (used_before && !exchange.answer.has_begun() && done.error().code == Errc::timed_out) {
             // Who was behind it may be gone without a word, and then is so behind the others.
             pool_->close_all();
         }

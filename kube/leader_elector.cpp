@@ -33,11 +33,7 @@ Task<> LeaderElector::run() {
         const auto begun = clock_.steady();
         co_await turn();
         tell();
-        const auto took = std::chrono::ceil<std::chrono::milliseconds>(clock_.steady() - begun);
-        auto wait = std::max(jittered(settings_.retry, jitter, random_) - took, shortest);
-        // A leader wakes up when its time is over, so that the loss is told and not only answered.
-        wait = leads() ? std::min(wait, time_left()) : wait;
-        asio::steady_timer timer(co_await asio::this_coro::executor, wait);
+        asio::steady_timer timer(co_await asio::this_coro::executor, pause_after(begun));
         const auto [error] = co_await timer.async_wait(as_result);
         if (error) {
             co_return;
@@ -46,7 +42,25 @@ Task<> LeaderElector::run() {
     }
 }
 
+std::chrono::milliseconds LeaderElector::pause_after(SteadyTime begun) {
+    const auto now = clock_.steady();
+    const auto until = [now](SteadyTime then) {
+        return std::max(shortest, std::chrono::ceil<std::chrono::milliseconds>(then - now));
+    };
+    auto wait = jittered(settings_.retry, jitter, random_);
+    if (leads()) {
+        // What the calls took is gone of the deadline, so it counts. After a conflict, as of a
+        // renewal whose answer was lost, who holds the lease must be seen while there is time. And
+        // a leader wakes up when its time is over, so that the loss is told and not only answered.
+        wait = conflicted_ ? shortest : until(begun + wait);
+        return std::min(wait, time_left());
+    }
+    // Who waits looks when the lease may be free, not a retry later.
+    return now < election_.free_at() ? std::min(wait, until(election_.free_at())) : wait;
+}
+
 Task<> LeaderElector::turn() {
+    conflicted_ = false;
     auto sent = clock_.steady();
     auto request = election_.attempt(sent, clock_.wall());
     if (request.verb == LeaseElection::Verb::read) {
@@ -71,6 +85,7 @@ Task<> LeaderElector::turn() {
         election_.written(clock_.steady(), sent, *lease);
     } else {
         election_.conflicted();
+        conflicted_ = true;
     }
 }
 

@@ -75,6 +75,8 @@ private:
     /// renewal on a connection that is dead there is time for another, and so that a server which
     /// needs that long for each call has a leader.
     [[nodiscard]] std::chrono::milliseconds limit() const;
+    /// Until the next turn, of one that began then.
+    [[nodiscard]] std::chrono::milliseconds pause_after(SteadyTime begun);
     /// Of leading; at least what a timer can wait for.
     [[nodiscard]] std::chrono::milliseconds time_left() const;
     void tell();
@@ -87,6 +89,7 @@ private:
     std::mt19937_64 random_;
     std::vector<std::function<void(bool)>> handlers_;
     bool told_ = false;
+    bool conflicted_ = false;  ///< the last turn ended so
     std::string trouble_;
 };
 

@@ -35,8 +35,8 @@ std::optional<LeaseElection::Request> LeaseElection::read_answer(SteadyTime now,
     }
     observe(now, std::move(*lease));
     const auto& record = observed_.record;
-    const bool held = !record.holder.empty() && record.holder != settings_.identity &&
-                      now < observed_at_ + record.duration;
+    const bool held =
+        !record.holder.empty() && record.holder != settings_.identity && now < free_at();
     if (held) {
         may_write_until_ = SteadyTime::min();
         return std::nullopt;

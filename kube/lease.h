@@ -30,6 +30,7 @@ struct StoredLease {
 struct LeaseSettings {
     std::string identity;  ///< one for each process start, not for each pod
     std::chrono::milliseconds duration = std::chrono::seconds{15};
+    /// Twice what a call may take for a server that needs 5 s for each, with 3 s until others act.
     std::chrono::milliseconds renew_deadline = std::chrono::seconds{12};
     std::chrono::milliseconds retry = std::chrono::seconds{2};
 };
@@ -78,6 +79,10 @@ public:
     /// Leads and may write. False for ever after a deadline, until a new success.
     [[nodiscard]] bool may_write(SteadyTime now) const noexcept { return now < may_write_until_; }
     [[nodiscard]] SteadyTime may_write_until() const noexcept { return may_write_until_; }
+    /// When a lease that is held by somebody else, as last seen, would be free.
+    [[nodiscard]] SteadyTime free_at() const noexcept {
+        return observed_at_ + observed_.record.duration;
+    }
     /// Whoever was last seen to hold the lease; empty if nobody or never seen.
     [[nodiscard]] const std::string& holder() const noexcept { return observed_.record.holder; }
 

@@ -97,7 +97,8 @@ TEST(LeaseTest, AnotherWaitsAWholeDurationFromWhenItSawTheLease) {
     turn(b, server, start + 9s);
     turn(b, server, start + 23s);
     EXPECT_FALSE(b.may_write(start + 23s));
-    turn(b, server, start + 24s);
+    EXPECT_EQ(b.free_at(), start + 24s);
+    turn(b, server, b.free_at());
 
     EXPECT_TRUE(b.may_write(start + 24s));
     EXPECT_EQ(b.holder(), "b");
