@@ -42,7 +42,8 @@ Agent::Agent(AgentOptions options, AgentParts parts)
            .clock = parts_.clock,
            .metrics = metrics_},
           [this] { changes_.wake(); }, options_.seed),
-      certificate_(parts_.clock, [this](const auto& pair, WallTime until) { use(pair, until); }),
+      certificate_(parts_.clock,
+                   [this](const auto& pair, WallTime until) { return use(pair, until); }),
       scope_(parts_.loop) {
     health_.set("probe", "the first probe is still going on");
 }
@@ -96,14 +97,13 @@ Result<std::unique_ptr<daemon::HttpServer>> Agent::serve(std::string_view addres
     return server;
 }
 
-void Agent::use(const CertifiedKey& certificate, WallTime until) {
-    if (const auto used = https_->use(certificate); !used) {
-        spdlog::error("the serving certificate cannot be used reason={}",
-                      log_value(used.error().message));
-        return;
+Status Agent::use(const CertifiedKey& certificate, WallTime until) {
+    auto used = https_->use(certificate);
+    if (used) {
+        const auto seconds = std::chrono::duration<double>(until.time_since_epoch());
+        metrics_.serving_certificate_expires.Add({}).Set(seconds.count());
     }
-    const auto seconds = std::chrono::duration<double>(until.time_since_epoch());
-    metrics_.serving_certificate_expires.Add({}).Set(seconds.count());
+    return used;
 }
 
 void Agent::subscribe() {

@@ -67,7 +67,7 @@ private:
     [[nodiscard]] Status listen();
     [[nodiscard]] Result<std::unique_ptr<daemon::HttpServer>> serve(std::string_view address,
                                                                     daemon::HttpSecurity security);
-    void use(const CertifiedKey& certificate, WallTime until);
+    [[nodiscard]] Status use(const CertifiedKey& certificate, WallTime until);
     void spawn_all(std::string host_identity);
     void subscribe();
     [[nodiscard]] Task<> follow_changes();

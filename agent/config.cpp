@@ -134,9 +134,11 @@ daemon::Faults validate(const AgentConfig& config) {
     check_aggregator(config, faults);
     check_listen("listen-http", config.listen_http, faults);
     check_listen("listen-https", config.listen_https, faults);
-    if (!config.listen_https.empty() && config.token_file.empty()) {
+    if (!config.listen_https.empty() &&
+        (config.token_file.empty() || config.aggregator_address.empty())) {
         faults.push_back({"listen-https",
-                          "expected also token-file: only the aggregator of a cluster, to which a "
+                          "expected also aggregator-address and token-file: only the aggregator of "
+                          "a cluster, to which a "
                           "token tells who this agent is, signs certificates"});
     }
     return faults;

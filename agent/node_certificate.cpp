@@ -41,12 +41,15 @@ void NodeCertificate::take(const SignedCertificate& answer) {
         say(validity.error());
         return;
     }
-    const CertifiedKey pair{.chain = answer.chain, .key = asked_->key};
+    const CertifiedKey pair{.chain = answer.chain, .key = std::move(asked_->key)};
     asked_.reset();
+    if (const auto served = handler_(pair, validity->until); !served) {
+        say(served.error());
+        return;
+    }
     said_.clear();
     validity_ = *validity;
     spdlog::info("serving certificate changed valid_until={}", rfc3339(validity->until));
-    handler_(pair, validity->until);
 }
 
 Result<Validity> NodeCertificate::accept(const SignedCertificate& answer) {
@@ -64,8 +67,9 @@ Result<Validity> NodeCertificate::accept(const SignedCertificate& answer) {
 
 void NodeCertificate::say(const Error& trouble) {
     if (std::exchange(said_, trouble.message) != trouble.message) {
-        spdlog::warn("no serving certificate, asked again in a minute reason={}",
-                     log_value(trouble.message));
+        spdlog::warn(
+            "the serving certificate cannot be had or renewed, asked again in a minute reason={}",
+            log_value(trouble.message));
     }
 }
 

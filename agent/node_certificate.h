@@ -8,6 +8,7 @@
 #include "agent/messages.h"
 #include "base/certificates.h"
 #include "base/clock.h"
+#include "base/result.h"
 
 namespace scout::agent {
 
@@ -17,8 +18,8 @@ namespace scout::agent {
 /// the clock must outlive it.
 class NodeCertificate {
 public:
-    /// Called with each certificate that is served from then on.
-    using Handler = std::function<void(const CertifiedKey& pair, WallTime until)>;
+    /// Serves with the certificate from then on, or says why not.
+    using Handler = std::function<Status(const CertifiedKey& pair, WallTime until)>;
 
     NodeCertificate(const Clock& clock, Handler handler);
 

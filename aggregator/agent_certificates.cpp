@@ -12,10 +12,30 @@ namespace {
 /// A request with a key on P-256 has some 400 bytes.
 constexpr std::size_t longest_request = 4096;
 
-/// Who is called is told by the name beside it; this one may only have 64 bytes.
-constexpr const char* common_name = "virt-scout-agent";
+/// Who is called is told by the name beside it. No node can have this one, which some take for a
+/// name too.
+constexpr const char* common_name = "virt-scout agent";
+
+/// As TLS clients match names: a wildcard stands for one label.
+bool covers(std::string_view name, std::string_view node) {
+    if (name.starts_with("*.")) {
+        name.remove_prefix(1);
+        const auto dot = node.find('.');
+        node.remove_prefix(dot == std::string_view::npos ? node.size() : dot);
+    }
+    return boost::beast::iequals(name, node);
+}
 
 }  // namespace
+
+void AgentCertificates::use(const StoredAuthority& authority) {
+    if (authority_ != authority) {
+        if (authority_) {
+            cleanse(authority_->current.key);
+        }
+        authority_ = authority;
+    }
+}
 
 AgentCertificates::AgentCertificates(std::vector<std::string> reserved, CertificateRules rules,
                                      const Clock& clock)
@@ -34,11 +54,13 @@ Result<std::string> AgentCertificates::sign(const std::string& node, std::string
                     "the authority was renewed just now and peers may not know "
                     "it yet");
     }
-    const bool ours = std::any_of(reserved_.begin(), reserved_.end(), [&node](const auto& name) {
-        return boost::beast::iequals(name, node);
-    });
+    const bool ours = std::any_of(reserved_.begin(), reserved_.end(),
+                                  [&node](const auto& name) { return covers(name, node); });
     if (ours) {
-        return fail(Errc::refused, "node " + node + " has a name of the aggregator itself");
+        return fail(Errc::refused,
+                    "node " + node +
+                        " has a name of the aggregator itself, which only that may "
+                        "prove to have: rename the node, or the aggregator's https-names");
     }
     if (request.size() > longest_request) {
         return fail(Errc::invalid, "expected a signing request of at most " +

@@ -23,7 +23,7 @@ public:
                       const Clock& clock);
 
     /// The authority from now on, which must be valid.
-    void use(const StoredAuthority& authority) { authority_ = authority; }
+    void use(const StoredAuthority& authority);
 
     /// For a node whose agent has proven that it is its agent. Errc::unavailable while there is no
     /// authority that all know, Errc::refused for a name of ours, Errc::invalid for a request that

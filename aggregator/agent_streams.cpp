@@ -33,10 +33,10 @@ AgentStreams::AgentStreams(Registry& registry, SessionSink& sink, AgentCertifica
     : registry_(registry),
       sink_(sink),
       certificates_(certificates),
-      requests_([this](SessionId session, const std::string& digest) {
+      requests_([&sink](SessionId session, const std::string& digest) {
           v1::AggregatorMessage message;
           message.mutable_want_profile()->set_digest(digest);
-          sink_.send(session, message);
+          sink.send(session, message);
       }) {}
 
 void AgentStreams::open(SessionId session, Peer peer, SteadyTime now) {
@@ -239,10 +239,9 @@ Status AgentStreams::host(SessionId id, Session& session, const v1::FullReport& 
     if (!complete) {
         return fail(complete.error());
     }
-    if (*complete || !requests_.waits(id, digest)) {
+    if (*complete) {
         requests_.forget(id, now);
-    }
-    if (!*complete) {
+    } else {
         requests_.want(id, digest, now);
     }
     return {};
@@ -305,24 +304,35 @@ Status AgentStreams::body(SessionId id, Session& session, const v1::ProfileBody&
 /// Whatever is wrong with the request costs the certificate, not the reports.
 void AgentStreams::certify(SessionId id, Session& session, const v1::SigningRequest& request,
                            SteadyTime now) {
-    const bool too_soon =
-        session.certificate_asked && now - *session.certificate_asked < between_certificates;
-    Result<std::string> chain = fail(Errc::refused, "expected 10 s between two signing requests");
-    if (!too_soon) {
-        session.certificate_asked = now;
-        chain =
-            certificates_ != nullptr
-                ? certificates_->sign(session.node, request.pem())
-                : fail(Errc::refused, "this aggregator signs no certificates: it is in no cluster");
-    }
+    const auto chain = signature(session, request, now);
     v1::AggregatorMessage message;
     auto& answer = *message.mutable_certificate();
     if (chain) {
-        answer.set_chain(*std::move(chain));
+        answer.set_chain(*chain);
     } else {
         answer.set_error(chain.error().message);
+        spdlog::log(
+            chain.error().code == Errc::unavailable ? spdlog::level::debug : spdlog::level::warn,
+            "no certificate for an agent node={} reason={}", session.node,
+            log_value(chain.error().message));
     }
     sink_.send(id, message);
+}
+
+Result<std::string> AgentStreams::signature(Session& session, const v1::SigningRequest& request,
+                                            SteadyTime now) {
+    if (certificates_ == nullptr) {
+        return fail(
+            Errc::unavailable,
+            "this aggregator signs no certificates: it is in no cluster; leave listen-https "
+            "of the agent out");
+    }
+    const auto last = std::exchange(session.certificate_asked, now);
+    if (last && now - *last < between_certificates) {
+        return fail(Errc::unavailable,
+                    "the last signing request was a moment ago; ask again in a minute");
+    }
+    return certificates_->sign(session.node, request.pem());
 }
 
 void AgentStreams::ask_full(SessionId id, Session& session) {

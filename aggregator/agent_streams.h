@@ -64,11 +64,6 @@ class AgentStreams {
 public:
     /// `certificates`: null if agents are given none.
     AgentStreams(Registry& registry, SessionSink& sink, AgentCertificates* certificates = nullptr);
-    ~AgentStreams() = default;
-    AgentStreams(const AgentStreams&) = delete;
-    AgentStreams& operator=(const AgentStreams&) = delete;
-    AgentStreams(AgentStreams&&) = delete;
-    AgentStreams& operator=(AgentStreams&&) = delete;
 
     void open(SessionId session, Peer peer, SteadyTime now);
     /// Who it is was found out only after open(), before the first message. Unknown sessions are
@@ -120,6 +115,8 @@ private:
     [[nodiscard]] Status take_guests(Session& session, std::vector<Guest> changed,
                                      std::vector<RemovedGuest> removed, bool more);
     void certify(SessionId id, Session& session, const v1::SigningRequest& request, SteadyTime now);
+    [[nodiscard]] Result<std::string> signature(Session& session, const v1::SigningRequest& request,
+                                                SteadyTime now);
     void ask_full(SessionId id, Session& session);
     void end(SessionId id, const Error& why, SteadyTime now);
 

@@ -11,6 +11,9 @@ constexpr std::chrono::seconds answer_limit{10};
 }  // namespace
 
 void ProfileRequests::want(SessionId session, const std::string& digest, SteadyTime now) {
+    if (!waits(session, digest)) {
+        forget(session, now);
+    }
     waits_for_[session] = digest;
     auto& wanted = wanted_[digest];
     const bool first = wanted.waiting.empty();

@@ -75,7 +75,7 @@ public:
     void on_certificate(std::function<void(const CertifiedKey&)> handler) {
         handler_ = std::move(handler);
     }
-    /// Called with the authority each time that it was read and told to all: never with files.
+    /// Called with the authority each time that it was read; never with files.
     void on_authority(std::function<void(const StoredAuthority&)> handler) {
         authority_handler_ = std::move(handler);
     }

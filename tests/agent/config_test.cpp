@@ -132,7 +132,8 @@ TEST(AgentConfigTest, ServesWithTlsOnlyWhereACertificateIsSigned) {
     AgentConfig config;
     config.state_dir = folder.path();
     config.listen_https = "9292";
-    EXPECT_THAT(all_of(validate(config)), HasSubstr("listen-https: expected also token-file"));
+    EXPECT_THAT(all_of(validate(config)),
+                HasSubstr("listen-https: expected also aggregator-address and token-file"));
     EXPECT_THAT(all_of(validate(config)), HasSubstr("found 9292"));
 
     config.listen_https = "0.0.0.0:9292";

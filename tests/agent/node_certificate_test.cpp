@@ -34,6 +34,7 @@ protected:
     NodeCertificate certificate{clock, [this](const CertifiedKey& pair, WallTime end) {
                                     served = pair;
                                     until = end;
+                                    return Status{};
                                 }};
 };
 

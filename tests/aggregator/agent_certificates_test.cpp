@@ -32,7 +32,7 @@ protected:
     CertificateRules rules;
     StoredAuthority authority = renew({}, clock.wall(), rules).value();
     SigningRequest asked = make_signing_request().value();
-    AgentCertificates certificates{{"scout", "scout.default.svc"}, rules, clock};
+    AgentCertificates certificates{{"scout", "scout.default.svc", "*.scout.example"}, rules, clock};
 };
 
 TEST_F(AgentCertificatesTest, TheNodeIsTheOneNameOfItForADay) {
@@ -51,11 +51,14 @@ TEST_F(AgentCertificatesTest, TheNodeIsTheOneNameOfItForADay) {
 TEST_F(AgentCertificatesTest, NoNodeIsGivenANameOfOurs) {
     certificates.use(authority);
 
-    const auto refused = certificates.sign("scout.default.svc", asked.request);
-
-    ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().code, Errc::refused);
+    for (const auto* name : {"scout.default.svc", "scout", "n1.scout.example"}) {
+        const auto refused = certificates.sign(name, asked.request);
+        ASSERT_FALSE(refused) << name;
+        EXPECT_EQ(refused.error().code, Errc::refused);
+    }
     EXPECT_EQ(certificates.count(), 0U);
+    EXPECT_TRUE(certificates.sign("n1", asked.request));
+    EXPECT_TRUE(certificates.sign("a.n1.scout.example", asked.request));
 }
 
 TEST_F(AgentCertificatesTest, ThereIsNoneBeforeThereIsAnAuthority) {
