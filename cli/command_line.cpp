@@ -79,7 +79,7 @@ std::string unexpected_word(const CLI::App& app, const CLI::App& command) {
     add_option_names(command, known);
     const auto name = option->substr(0, option->find('='));
     if (std::find(known.begin(), known.end(), name) != known.end()) {
-        return "option " + in_quotes(name) + " stands behind the command";
+        return "option " + in_quotes(name) + " belongs behind the command, found in front of it";
     }
     return "unknown option " + in_quotes(name) + meant(name, known);
 }

@@ -83,6 +83,12 @@ Result<GzipFile> open_file(const fs::path& path) {
     return file;
 }
 
+/// Where POSIX has the magic of a tar header.
+bool is_tar(std::string_view text) {
+    constexpr std::size_t place = 257;
+    return text.size() > place && text.substr(place).starts_with("ustar");
+}
+
 }  // namespace
 
 Result<std::vector<fs::path>> dump_files(const std::vector<fs::path>& paths, std::size_t limit) {
@@ -106,12 +112,6 @@ Result<std::vector<fs::path>> dump_files(const std::vector<fs::path>& paths, std
     return out;
 }
 
-/// Where POSIX has the magic of a tar header.
-bool is_tar(std::string_view text) {
-    constexpr std::size_t place = 257;
-    return text.size() > place && text.substr(place).starts_with("ustar");
-}
-
 Result<std::string> read_dump_file(const fs::path& path, std::size_t limit) {
     auto file = open_file(path);
     if (!file) {
@@ -129,6 +129,11 @@ Result<std::string> read_dump_file(const fs::path& path, std::size_t limit) {
         if (size == 0) {
             break;
         }
+        if (text.empty() && is_tar({piece.data(), static_cast<std::size_t>(size)})) {
+            return fail(Errc::invalid, path.string() +
+                                           ": expected objects, found a tar archive: "
+                                           "unpack it and name its folder");
+        }
         if (text.size() + static_cast<std::size_t>(size) > limit) {
             return fail(Errc::invalid, path.string() + ": expected at most " +
                                            std::to_string(limit) +
@@ -139,11 +144,6 @@ Result<std::string> read_dump_file(const fs::path& path, std::size_t limit) {
     // A gzip file that breaks off ends like a whole one, but for this.
     if (const int closed = ::gzclose_r(file->release()); closed == Z_BUF_ERROR) {
         return fail(Errc::invalid, path.string() + ": damaged: it breaks off");
-    }
-    if (is_tar(text)) {
-        return fail(Errc::invalid, path.string() +
-                                       ": expected objects, found a tar archive: "
-                                       "unpack it and name its folder");
     }
     return text;
 }

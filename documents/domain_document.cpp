@@ -86,8 +86,6 @@ std::optional<std::uint64_t> fixed_tsc(const pugi::xml_node& clock, Reader& read
     return hz == 0U ? std::nullopt : hz;
 }
 
-const std::string use_live_xml = "; use the live XML of the running guest";
-
 /// Why the document does not say which CPU the guest has or will get; empty if it does. libvirt
 /// settles all of this when the guest starts, and says check='full' from then on: live XML has an
 /// exact model and only features that are required or disabled (virCPUUpdate,
@@ -100,25 +98,22 @@ std::string doubt_of(const pugi::xml_node& root, const pugi::xml_node& cpu,
         reader.fault("expected match exact, minimum or strict of <cpu>, found " + log_value(match));
     }
     if (std::string_view{cpu.attribute("mode").value()} == "host-model") {
-        return "host-model is not resolved in the document" + use_live_xml;
+        return "host-model is not resolved in the document";
     }
     if (features.optional) {
-        return "features are optional in the document" + use_live_xml;
+        return "features are optional in the document";
     }
     if (!cpu || settled) {
         return {};
     }
     if (match != "exact") {
-        return "the document says match='" + std::string{match} + "', which its host settles" +
-               use_live_xml;
+        return "the document says match='" + std::string{match} + "', which its host settles";
     }
     if (features.forbid) {
-        return "features are forbidden in the document: hosts that have them refuse the guest" +
-               use_live_xml;
+        return "features are forbidden in the document: hosts that have them refuse the guest";
     }
-    return root.attribute("id")
-               ? std::string{}
-               : "the document is not of a running guest: it has no id" + use_live_xml;
+    return root.attribute("id") ? std::string{}
+                                : "the document is not of a running guest: it has no id";
 }
 
 /// The type only if it is one that libvirt has: answers do not repeat free text.
@@ -156,6 +151,7 @@ GuestCpu guest_cpu(const pugi::xml_node& root, Reader& reader) {
     const auto cpu = reader.only(root, "cpu");
     auto features = reader.features(cpu);
     auto doubt = doubt_of(root, cpu, features, reader);
+    doubt += doubt.empty() ? "" : "; use the live XML of the running guest";
     const auto vcpus = reader.number_in(reader.only(root, "vcpu"), vcpu_counts).value_or(0);
     return GuestCpu{.mode = mode_of(cpu, reader),
                     .arch = reader.name_in(type, "arch"),

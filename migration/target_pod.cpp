@@ -182,9 +182,9 @@ GuestCpu host_model_cpu(const MovingVm& vm, const TargetPod& pod, const CpuMap* 
         guest.doubt = pod.stock.impossible->text;
     } else if (!told && vm.moved) {
         guest.doubt =
-            "the guest may have moved before, and no selector of its launcher pod, if that is "
-            "among "
-            "the objects, names the CPU model that it started with";
+            "the guest may have moved before, and no selector of a launcher pod names the CPU "
+            "model "
+            "that it started with: give the launcher pods too, or see its live XML";
     }
     if (!guest.doubt.empty()) {
         guest.model.clear();  // any other would be made up

@@ -49,7 +49,8 @@ TEST(CommandLineTest, UnknownOptionsAreNamedWithTheNearestOne) {
     EXPECT_EQ(refusal({"compare", "--frobnicate=1", "a", "b"}),
               "scoutctl: unknown option '--frobnicate'; see 'scoutctl compare --help'");
     EXPECT_EQ(refusal({"--from", "a", "nodes"}),
-              "scoutctl: option '--from' stands behind the command; see 'scoutctl nodes --help'");
+              "scoutctl: option '--from' belongs behind the command, found in front of it; see "
+              "'scoutctl nodes --help'");
     EXPECT_EQ(refusal({"node", "n1", "n2"}),
               "scoutctl: unexpected argument 'n2'; see 'scoutctl node --help'");
 }
