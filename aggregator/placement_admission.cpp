@@ -68,8 +68,8 @@ void PlacementAdmission::place(const kube::AdmissionRequest& request, const kube
                                kube::AdmissionAnswer& answer) {
     if (!sources_.levels.synced()) {
         answer.warnings.emplace_back(
-            "the pod is placed without a level: nodes, KubeVirt and ScoutConfig have not all been "
-            "read yet");
+            "the pod is placed without a level: not all that levels rest on has been read yet, "
+            "/readyz of the aggregator tells what");
         return;
     }
     const auto& in_force = rules();

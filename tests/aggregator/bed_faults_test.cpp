@@ -2,6 +2,7 @@
 // The way to a real API server, and what is behind it, fail under a whole aggregator.
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <map>
 #include <memory>
 #include <string>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The level labels of a cluster, against a server that answers as a script says.
+#include <atomic>
 #include <chrono>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -66,7 +68,7 @@ public:
             target.find("/cpuprofiles") != std::string::npos ||
             target.find("/scoutconfigs") != std::string::npos) {
             const unsigned status =
-                target.find("/cpuprofiles") == std::string::npos ? 404 : profiles;
+                target.find("/cpuprofiles") == std::string::npos ? 404 : profiles.load();
             peer.say(scout::test::answer(
                 status,
                 scout::test::status_json(status, status == 404 ? "NotFound" : "Forbidden")));
@@ -81,7 +83,7 @@ public:
         return false;
     }
 
-    unsigned profiles = 404;  ///< what is answered to who would read CPUProfiles
+    std::atomic<unsigned> profiles = 404;  ///< what is answered to who would read CPUProfiles
 
     [[nodiscard]] std::map<std::string, std::string> written() const {
         const std::lock_guard lock(lock_);
@@ -191,6 +193,7 @@ TEST_F(LevelLabelsTest, WithoutTheRightToReadProfilesTheTruthLayerWaits) {
     cluster.profiles = 403;
     auto truth = settings();
     truth.levels.layer = migration::Layer::truth;
+    truth.following.slow_retry = 100ms;
     ClusterSide side(loop.get_executor(), std::move(truth), clock);
     ASSERT_TRUE(side.start());
 
@@ -200,9 +203,16 @@ TEST_F(LevelLabelsTest, WithoutTheRightToReadProfilesTheTruthLayerWaits) {
                facts.trouble.find("cpuprofiles") != std::string::npos;
     }));
     EXPECT_FALSE(side.facts().synced);
-    scout::test::run_until_done(loop, side.stop());
-
+    // The refusal is noticed within a second, and the first write would come a second later.
+    asio::steady_timer later(loop, 3s);
+    bool passed = false;
+    later.async_wait([&passed](const auto& /*error*/) { passed = true; });
+    EXPECT_TRUE(run_until([&passed] { return passed; }));
     EXPECT_TRUE(cluster.written().empty());
+    EXPECT_FALSE(side.facts().synced);
+    cluster.profiles = 404;
+    EXPECT_TRUE(run_until([this] { return cluster.written().size() == 2; }));
+    scout::test::run_until_done(loop, side.stop());
 }
 
 TEST_F(LevelLabelsTest, WhoIsSyncedHasJudgedTheNodes) {

@@ -109,6 +109,7 @@ class Aggregator:
             if now - before < 0.1:
                 return
             before = now
+        raise RuntimeError(f"the aggregator was still busy after {START_LIMIT:.0f} s")
 
 
 def reach_of(binaries, files, folder):
@@ -128,10 +129,10 @@ def reach_of(binaries, files, folder):
     told = subprocess.run([binaries / "scoutctl", "matrix", "--from", dump, "-o", "json"],
                           stdout=subprocess.PIPE, check=True)
     nodes = {node["name"]: node for node in json.loads(told.stdout)["nodes"]}
-    reach = [sorted({name[0] for name in nodes[f"{number}-0"]["out"]})
+    reach = [sorted({name.partition("-")[0] for name in nodes[f"{number}-0"]["out"]})
              for number in range(len(files))]
     if not all(reach):
-        raise RuntimeError(f"guests of equal nodes can go to each other, found {reach}")
+        raise RuntimeError(f"expected that guests of equal nodes can go to each other, found {reach}")
     return ";".join(map(",".join, reach))
 
 
