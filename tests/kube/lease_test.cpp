@@ -82,7 +82,7 @@ TEST(LeaseTest, RenewsAndKeepsWhenItWasAcquired) {
 
     turn(a, server, start + 2s, wall_start + 2s);
 
-    EXPECT_EQ(a.may_write_until(), start + 12s);
+    EXPECT_EQ(a.may_write_until(), start + 2s + 12s);
     EXPECT_EQ(server.lease->record.acquired, wall_start);
     EXPECT_EQ(server.lease->record.renewed, wall_start + 2s);
     EXPECT_EQ(server.lease->record.transitions, 0);
@@ -177,7 +177,7 @@ TEST(LeaseTest, AConflictMeansALookAndOnlyAnotherHolderEndsLeadership) {
     turn(a, server, start + 2s);
     EXPECT_TRUE(a.may_write(start + 2s));
     turn(a, server, start + 4s);
-    EXPECT_EQ(a.may_write_until(), start + 14s);
+    EXPECT_EQ(a.may_write_until(), start + 4s + 12s);
 
     server.lease = StoredLease{{.holder = "c"}, "taken"};
     turn(a, server, start + 6s);
