@@ -267,10 +267,10 @@ TEST(DumpTest, NodesWhoseLabelsTellNoOneHostModelSayWhy) {
 
     const auto nodes = answer({"nodes", "--from", from}).at("nodes");
 
-    EXPECT_THAT(text(entry(nodes, "name", "two").at("reason")),
+    EXPECT_THAT(text(entry(nodes, "node", "two").at("reason")),
                 HasSubstr("inconsistent: host-models A, B"));
-    EXPECT_THAT(text(entry(nodes, "name", "none").at("reason")), HasSubstr("/dev/kvm"));
-    EXPECT_THAT(text(entry(nodes, "name", "plain").at("reason")),
+    EXPECT_THAT(text(entry(nodes, "node", "none").at("reason")), HasSubstr("/dev/kvm"));
+    EXPECT_THAT(text(entry(nodes, "node", "plain").at("reason")),
                 HasSubstr("virt-handler does not run there"));
     EXPECT_THAT(scoutctl({"where", "host-model@two", "--from", from}).out,
                 HasSubstr("inconsistent: host-models A, B"));
