@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kinds that come and go, objects of other versions, nodes that no labeller would leave so, and
-// a token that ends, on a real API server.
+// credentials that end, on a real API server.
 #include <chrono>
+#include <fstream>
 #include <memory>
 #include <string>
 
@@ -17,11 +18,13 @@
 #include "tests/kube/bed_objects.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/test_data.h"
+#include "tests/wire/certificates.h"
 
 namespace scout::aggregator {
 namespace {
 
 namespace json = boost::json;
+using scout::test::Authority;
 using testing::AllOf;
 using testing::HasSubstr;
 using namespace std::chrono_literals;
@@ -235,7 +238,7 @@ TEST_F(BedOddClusterTest, NamesAndLabelsAtTheirLimitsAreTaken) {
     stop(std::move(side));
 }
 
-/// As the user of a token in a file.
+/// As the user of a certificate, or of a token, in files.
 class BedCredentialsTest : public BedOddClusterTest {
 protected:
     [[nodiscard]] static bool names(const ClusterSide& side, std::string_view what) {
@@ -270,6 +273,36 @@ TEST_F(BedCredentialsTest, ATokenThatIsRefusedIsNamedAndItsSuccessorTaken) {
     ASSERT_TRUE(settle(*side));
     EXPECT_EQ(level("token-a"), "0");
     EXPECT_EQ(trouble_of(*side, "nodes"), "");
+    stop(std::move(side));
+}
+
+TEST_F(BedCredentialsTest, ACertificateThatHasExpiredIsNamedAndItsSuccessorTaken) {
+    const auto space = new_space();
+    create(scout::test::rbac("clusterrolebindings", "ClusterRoleBinding", false), "",
+           {{"metadata", {{"name", space}}},
+            {"roleRef",
+             {{"apiGroup", "rbac.authorization.k8s.io"},
+              {"kind", "ClusterRole"},
+              {"name", "cluster-admin"}}},
+            {"subjects", json::array{json::object{{"kind", "User"}, {"name", "shown"}}}}});
+    // The API server reads its file again when it changes.
+    const Authority authority{"clients of a test"};
+    const auto expired = authority.make(
+        Authority::Spec{.common_name = "shown", .names = "DNS:shown", .valid_until = -1h});
+    std::ofstream(bed->kubeconfig().parent_path() / "ca.crt", std::ios::app) << expired.ca;
+    auto who = access;
+    who.client_certificate = {.file = folder.write("certificate.pem", expired.certificate)};
+    who.client_key = {.file = folder.write("key.pem", expired.key)};
+    make_node("shown", "a", "x");
+
+    auto side = start(who, space);
+    ASSERT_TRUE(run_until([&] { return names(*side, "does not take these credentials"); }));
+    const auto good = authority.make(Authority::Spec{.common_name = "shown", .names = "DNS:shown"});
+    folder.write("certificate.pem", good.certificate);
+    folder.write("key.pem", good.key);
+
+    ASSERT_TRUE(settle(*side));
+    EXPECT_EQ(level("shown-a"), "0");
     stop(std::move(side));
 }
 
