@@ -102,6 +102,8 @@ TEST_F(BedCpuProfilesTest, AReportBecomesAnObjectAndLabelAndAnnotationAreOnePatc
     ASSERT_TRUE(run_until([&] { return level("cpup-one-c") == "100"; }));
     EXPECT_EQ(annotation("cpup-one-c", cluster::profile_annotation), name);
     ASSERT_TRUE(settle(*side));
+    // A node may be seen with its label before the write has been answered.
+    ASSERT_TRUE(run_until([&] { return side->facts().labels_written > written; }));
     EXPECT_EQ(side->facts().labels_written, written + 1);
     EXPECT_EQ(side->facts().profiles.made, 1U);
     stop(std::move(side));
