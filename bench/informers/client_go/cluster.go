@@ -14,7 +14,6 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 )
@@ -54,10 +53,7 @@ func watchCluster(config *rest.Config) error {
 }
 
 func launchers(config *rest.Config) (cache.SharedIndexInformer, error) {
-	config = rest.CopyConfig(config)
-	config.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
-	config.ContentType = "application/vnd.kubernetes.protobuf"
-	client, err := kubernetes.NewForConfig(config)
+	client, err := protobufClient(config)
 	if err != nil {
 		return nil, err
 	}

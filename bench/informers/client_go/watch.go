@@ -37,12 +37,16 @@ func newInformer(config *rest.Config, mode string) (cache.SharedIndexInformer, e
 	return nil, fmt.Errorf("expected default, stripped, metadata, fill or touch, found %q", mode)
 }
 
-func typed(config *rest.Config, transform cache.TransformFunc) (cache.SharedIndexInformer, error) {
-	// Not what client-go does unasked, but what controllers of many objects ask for: it is cheaper.
+// protobufClient is not what client-go makes unasked, but what controllers of many objects ask for: it is cheaper.
+func protobufClient(config *rest.Config) (*kubernetes.Clientset, error) {
 	config = rest.CopyConfig(config)
 	config.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
 	config.ContentType = "application/vnd.kubernetes.protobuf"
-	client, err := kubernetes.NewForConfig(config)
+	return kubernetes.NewForConfig(config)
+}
+
+func typed(config *rest.Config, transform cache.TransformFunc) (cache.SharedIndexInformer, error) {
+	client, err := protobufClient(config)
 	if err != nil {
 		return nil, err
 	}
