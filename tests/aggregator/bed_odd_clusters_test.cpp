@@ -252,15 +252,7 @@ protected:
 
 TEST_F(BedCredentialsTest, ATokenThatIsRefusedIsNamedAndItsSuccessorTaken) {
     const auto space = new_space();
-    create(scout::test::rbac("clusterrolebindings", "ClusterRoleBinding", false), "",
-           {{"metadata", {{"name", space}}},
-            {"roleRef",
-             {{"apiGroup", "rbac.authorization.k8s.io"},
-              {"kind", "ClusterRole"},
-              {"name", "cluster-admin"}}},
-            {"subjects",
-             json::array{json::object{
-                 {"kind", "ServiceAccount"}, {"name", "default"}, {"namespace", space}}}}});
+    bind({}, "ClusterRole", "cluster-admin", scout::test::account_of(space, "default"));
     auto who = scout::test::with_token(access, {});
     who.token_file = folder.write("token", "long.expired.token");
     make_node("token", "a", "x");
@@ -278,13 +270,7 @@ TEST_F(BedCredentialsTest, ATokenThatIsRefusedIsNamedAndItsSuccessorTaken) {
 
 TEST_F(BedCredentialsTest, ACertificateThatHasExpiredIsNamedAndItsSuccessorTaken) {
     const auto space = new_space();
-    create(scout::test::rbac("clusterrolebindings", "ClusterRoleBinding", false), "",
-           {{"metadata", {{"name", space}}},
-            {"roleRef",
-             {{"apiGroup", "rbac.authorization.k8s.io"},
-              {"kind", "ClusterRole"},
-              {"name", "cluster-admin"}}},
-            {"subjects", json::array{json::object{{"kind", "User"}, {"name", "shown"}}}}});
+    bind({}, "ClusterRole", "cluster-admin", {{"kind", "User"}, {"name", "shown"}});
     // The API server reads its file again when it changes.
     const Authority authority{"clients of a test"};
     const auto expired = authority.make(

@@ -111,16 +111,8 @@ protected:
         return {home, scout::test::with_token(access, token_of(home, "default", {}))};
     }
     /// In one namespace alone.
-    void bind(const std::string& home, const std::string& cluster_role) {
-        create(scout::test::rbac("rolebindings", "RoleBinding"), home,
-               {{"metadata", {{"name", cluster_role}}},
-                {"roleRef",
-                 {{"apiGroup", "rbac.authorization.k8s.io"},
-                  {"kind", "ClusterRole"},
-                  {"name", cluster_role}}},
-                {"subjects",
-                 json::array{json::object{
-                     {"kind", "ServiceAccount"}, {"name", "default"}, {"namespace", home}}}}});
+    void allow_in(const std::string& home, const std::string& cluster_role) {
+        bind(home, "ClusterRole", cluster_role, scout::test::account_of(home, "default"));
     }
     void make_role(const std::string& name, const std::string& group, const std::string& resource,
                    const std::string& verb) {
@@ -191,9 +183,9 @@ TEST_F(BedQueryTest, AnAdminIsAnsweredAllThatTheApiServerListsOfUs) {
 
 TEST_F(BedQueryTest, WhoMayOnlyGetVmisOfANamespaceIsToldOfTheseWithoutNodes) {
     const auto [home, user] = new_user();
-    bind(home, "virt-scout-query-view");
+    allow_in(home, "virt-scout-query-view");
     make_role(home + "-vmis", "kubevirt.io", "virtualmachineinstances", "get");
-    bind(home, home + "-vmis");
+    allow_in(home, home + "-vmis");
     ASSERT_TRUE(becomes_available()) << availability();
 
     EXPECT_EQ(

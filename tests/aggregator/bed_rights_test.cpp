@@ -106,21 +106,6 @@ protected:
         std::unique_ptr<ClusterSide> side;
     };
 
-    void bind(const std::string& space, bool whole_cluster, const json::array& rules) {
-        const std::string kind = whole_cluster ? "ClusterRole" : "Role";
-        const std::string plural = whole_cluster ? "clusterrole" : "role";
-        const auto where = whole_cluster ? std::string{} : space;
-        const auto name = "aggregator-of-" + space;
-        create(scout::test::rbac(plural + "s", kind, !whole_cluster), where,
-               {{"metadata", {{"name", name}}}, {"rules", rules}});
-        create(scout::test::rbac(plural + "bindings", kind + "Binding", !whole_cluster), where,
-               {{"metadata", {{"name", name}}},
-                {"roleRef",
-                 {{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", kind}, {"name", name}}},
-                {"subjects",
-                 json::array{json::object{
-                     {"kind", "ServiceAccount"}, {"name", "default"}, {"namespace", space}}}}});
-    }
     /// A namespace whose account has all rights but those.
     std::string space_without(const std::function<bool(const Right&)>& lacks) {
         const auto space = new_space();
@@ -131,7 +116,7 @@ protected:
                     rules.push_back(right.rule);
                 }
             }
-            bind(space, whole_cluster, rules);
+            grant(space, whole_cluster, std::move(rules));
         }
         return space;
     }

@@ -345,24 +345,10 @@ protected:
                 {"resourceNames", json::array{name}},
                 {"verbs", std::move(listed)}};
     }
-    void bind(bool whole_cluster, json::array rules) {
-        const std::string kind = whole_cluster ? "ClusterRole" : "Role";
-        const std::string plural = whole_cluster ? "clusterrole" : "role";
-        const auto& where = whole_cluster ? std::string{} : space;
-        const auto name = "certificates-of-" + space;
-        create(scout::test::rbac(plural + "s", kind, !whole_cluster), where,
-               {{"metadata", {{"name", name}}}, {"rules", std::move(rules)}});
-        create(scout::test::rbac(plural + "bindings", kind + "Binding", !whole_cluster), where,
-               {{"metadata", {{"name", name}}},
-                {"roleRef",
-                 {{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", kind}, {"name", name}}},
-                {"subjects",
-                 json::array{json::object{
-                     {"kind", "ServiceAccount"}, {"name", "default"}, {"namespace", space}}}}});
-    }
     void grant_space() {
-        bind(false, {rule("", "secrets", "virt-scout-ca", {"get", "create", "patch"}),
-                     rule("", "configmaps", "virt-scout-ca", {"get", "create", "patch"})});
+        grant(space, false,
+              {rule("", "secrets", "virt-scout-ca", {"get", "create", "patch"}),
+               rule("", "configmaps", "virt-scout-ca", {"get", "create", "patch"})});
     }
     void log_in() {
         transport_of_account.emplace(
@@ -378,8 +364,9 @@ protected:
 TEST_F(BedServingRightsTest, RightsToThreeNamesAreEnough) {
     make_webhooks();
     grant_space();
-    bind(true, {rule("admissionregistration.k8s.io", "mutatingwebhookconfigurations",
-                     configuration(), {"get", "patch"})});
+    grant(space, true,
+          {rule("admissionregistration.k8s.io", "mutatingwebhookconfigurations", configuration(),
+                {"get", "patch"})});
     log_in();
 
     const auto leader = start(true, *account);

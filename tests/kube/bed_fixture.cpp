@@ -71,6 +71,10 @@ kube::Resource core(std::string plural, std::string kind, bool namespaced) {
             .namespaced = namespaced};
 }
 
+json::object account_of(const std::string& space, const std::string& account) {
+    return {{"kind", "ServiceAccount"}, {"name", account}, {"namespace", space}};
+}
+
 kube::Resource rbac(std::string plural, std::string kind, bool namespaced) {
     auto resource = core(std::move(plural), std::move(kind), namespaced);
     resource.group = "rbac.authorization.k8s.io";
@@ -176,25 +180,39 @@ std::string BedTest::token_of(const std::string& space, const std::string& accou
     return text_at(answer, "/status/token");
 }
 
+void BedTest::bind(const std::string& space, const std::string& kind, const std::string& role,
+                   json::object subject) {
+    const auto binding = space.empty() ? rbac("clusterrolebindings", "ClusterRoleBinding", false)
+                                       : rbac("rolebindings", "RoleBinding");
+    create(
+        binding, space,
+        {{"metadata", {{"name", new_name()}}},
+         {"roleRef", {{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", kind}, {"name", role}}},
+         {"subjects", json::array{std::move(subject)}}});
+}
+
+void BedTest::grant(const std::string& space, bool whole_cluster, json::array rules) {
+    const auto where = whole_cluster ? std::string{} : space;
+    const auto kind =
+        whole_cluster ? rbac("clusterroles", "ClusterRole", false) : rbac("roles", "Role");
+    const auto role = new_name();
+    create(kind, where, {{"metadata", {{"name", role}}}, {"rules", std::move(rules)}});
+    bind(where, kind.kind, role, account_of(space, "default"));
+}
+
 void BedTest::grant(const std::string& space, const std::string& account, const std::string& group,
                     const std::string& resource, std::initializer_list<std::string_view> verbs) {
     json::array listed;
     for (const auto verb : verbs) {
         listed.emplace_back(verb);
     }
-    const auto name = new_name();
+    const auto role = new_name();
     json::object rule{{"apiGroups", json::array{group}},
                       {"resources", json::array{resource}},
                       {"verbs", std::move(listed)}};
     create(rbac("clusterroles", "ClusterRole", false), "",
-           {{"metadata", {{"name", name}}}, {"rules", json::array{std::move(rule)}}});
-    json::object role{
-        {"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "ClusterRole"}, {"name", name}};
-    json::object subject{{"kind", "ServiceAccount"}, {"name", account}, {"namespace", space}};
-    create(rbac("clusterrolebindings", "ClusterRoleBinding", false), "",
-           {{"metadata", {{"name", name}}},
-            {"roleRef", std::move(role)},
-            {"subjects", json::array{std::move(subject)}}});
+           {{"metadata", {{"name", role}}}, {"rules", json::array{std::move(rule)}}});
+    bind({}, "ClusterRole", role, account_of(space, account));
 }
 
 }  // namespace scout::test

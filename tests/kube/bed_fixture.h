@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <boost/asio/io_context.hpp>
+#include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 #include <gmock/gmock.h>
@@ -34,6 +35,8 @@ namespace scout::test {
 [[nodiscard]] std::uint16_t port_of(std::string_view url);
 
 [[nodiscard]] kube::Resource core(std::string plural, std::string kind, bool namespaced = true);
+/// An account, as bindings name it.
+[[nodiscard]] boost::json::object account_of(const std::string& space, const std::string& account);
 [[nodiscard]] kube::Resource rbac(std::string plural, std::string kind, bool namespaced = true);
 
 /// Members of a document by JSON pointer, null if it is not there.
@@ -87,6 +90,12 @@ protected:
     /// For one account of the space, bound to an object if one is given.
     std::string token_of(const std::string& space, const std::string& account,
                          const std::string& audience, boost::json::object bound = {});
+    /// Gives a role ("Role" or "ClusterRole") to a subject, in a space; empty: the whole cluster.
+    void bind(const std::string& space, const std::string& kind, const std::string& role,
+              boost::json::object subject);
+    /// A role with these rules for the account "default" of the space, there or in the whole
+    /// cluster.
+    void grant(const std::string& space, bool whole_cluster, boost::json::array rules);
     /// A role for the account, as a rule of the whole cluster.
     void grant(const std::string& space, const std::string& account, const std::string& group,
                const std::string& resource, std::initializer_list<std::string_view> verbs);
