@@ -23,6 +23,8 @@ constexpr std::chrono::seconds short_watch{1};
 // Servers send a bookmark about once a minute. A watch that was silent for longer may wait for a
 // version that will not come: the history was set back below it.
 constexpr std::chrono::minutes bookmark_interval{1};
+// How much sooner than asked for a watch may end that was not broken off.
+constexpr std::chrono::seconds punctual{2};
 constexpr std::uint64_t lines_in_a_row = 64;
 constexpr unsigned most_broken_streams = 3;
 constexpr double jitter = 0.2;
@@ -68,6 +70,12 @@ Task<Reflector::Outcome> Reflector::turn() {
         if (listed.end != End::good) {
             co_return listed;
         }
+    } else if (broke_off_) {
+        auto looked = co_await look_for_set_back();
+        if (looked.end != End::good) {
+            co_return looked;
+        }
+        broke_off_ = false;
     }
     auto watched = co_await watch();
     co_return watched;
@@ -104,6 +112,7 @@ Task<Reflector::Outcome> Reflector::watch() {
     const auto timeout = jittered(settings_.watch_timeout, jitter, random_);
     auto request = watch_request(timeout);
     ++counters_.watches;
+    broke_off_ = true;
     auto stream = co_await transport_.open(std::move(request), settings_.answer_limit);
     if (!stream) {
         co_return broken("watch", std::move(stream.error()));
@@ -115,7 +124,9 @@ Task<Reflector::Outcome> Reflector::watch() {
         ++broken_streams_;
     }
     if (head.status == 200) {
+        const auto since = clock_.steady();
         auto outcome = co_await read_lines(std::move(*stream), timeout + settings_.silence_grace);
+        broke_off_ = outcome.end != End::good || clock_.steady() - since + punctual < timeout;
         co_return outcome;
     }
     const auto body = co_await (*stream)->rest(settings_.answer_limit);

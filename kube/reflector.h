@@ -113,6 +113,7 @@ private:
     struct Pages;
 
     [[nodiscard]] Task<Outcome> turn();
+    [[nodiscard]] Task<Outcome> look_for_set_back();
     [[nodiscard]] Task<Outcome> list();
     [[nodiscard]] Task<Outcome> stream_list();
     [[nodiscard]] Task<Outcome> list_pages();
@@ -123,7 +124,7 @@ private:
     [[nodiscard]] Task<bool> pause(Outcome outcome);
 
     [[nodiscard]] HttpRequest watch_request(std::chrono::milliseconds timeout) const;
-    [[nodiscard]] HttpRequest page_request(const Pages& pages) const;
+    [[nodiscard]] HttpRequest page_request(std::size_t limit, std::string_view token = {}) const;
     [[nodiscard]] Outcome take_page(Pages& pages, HttpResponse answer);
     [[nodiscard]] Outcome take_line(std::string_view line);
     void take_object(ChangeKind kind, JsonObject& object);
@@ -151,11 +152,12 @@ private:
     std::unique_ptr<TextPool> texts_;
     std::unique_ptr<JsonReader> reader_;
 
-    std::string version_;   ///< to watch from; empty: a list is due
-    std::string seen_;      ///< the newest version that the server has shown
-    bool listing_ = false;  ///< the open stream is still telling what there is
-    bool doubted_ = false;  ///< the last list was older than what was seen: one more decides
-    bool at_once_ = true;   ///< the next list need not wait
+    std::string version_;     ///< to watch from; empty: a list is due
+    std::string seen_;        ///< the newest version that the server has shown
+    bool listing_ = false;    ///< the open stream is still telling what there is
+    bool doubted_ = false;    ///< the last list was older than what was seen: one more decides
+    bool at_once_ = true;     ///< the next list need not wait
+    bool broke_off_ = false;  ///< the last watch did not last: the store may be another one now
     bool streaming_ = true;
     std::size_t first_page_ = 100;  ///< objects; fewer after a page over the transport's limit
     bool pages_next_ = false;       ///< a streaming list broke: the next one is read in pages

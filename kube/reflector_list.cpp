@@ -52,7 +52,7 @@ Task<Reflector::Outcome> Reflector::list_once(std::size_t page_bytes) {
     Pages pages{.bytes = page_bytes, .limit = first_page_};
     sink_.list_began(doubted_);
     do {
-        auto request = page_request(pages);
+        auto request = page_request(pages.limit, pages.token);
         auto answer = co_await transport_.send(std::move(request), settings_.answer_limit);
         if (!answer && answer.error().code == Errc::invalid) {
             first_page_ = std::max<std::size_t>(1, first_page_ / 2);
@@ -68,10 +68,31 @@ Task<Reflector::Outcome> Reflector::list_once(std::size_t page_bytes) {
     co_return Outcome{};
 }
 
-HttpRequest Reflector::page_request(const Pages& pages) const {
+/// A watch from a version that a store has not reached yet is silent until it has, and what went
+/// away with the versions in between is never told. Without a version asked for the answer is as
+/// new as the store.
+Task<Reflector::Outcome> Reflector::look_for_set_back() {
+    auto request = page_request(1);
+    auto answer = co_await transport_.send(std::move(request), settings_.answer_limit);
+    if (!answer) {
+        co_return broken("list", std::move(answer.error()));
+    }
+    if (answer->head.status != 200) {
+        co_return refusal("list", answer->head, answer->body);
+    }
+    const auto list = split_list(PaddedText::of(answer->body));
+    if (list && compare_versions(list->version, version_) == VersionOrder::older) {
+        co_return Outcome{.end = End::relist,
+                          .why = to_text(call("list")) + ": expected version " + version_ +
+                                 " or newer, found " + list->version};
+    }
+    co_return Outcome{};
+}
+
+HttpRequest Reflector::page_request(std::size_t limit, std::string_view token) const {
     Query query;
-    query.add("limit", std::to_string(pages.limit))
-        .add("continue", pages.token)
+    query.add("limit", std::to_string(limit))
+        .add("continue", token)
         .add("labelSelector", subject_.selection.labels)
         .add("fieldSelector", subject_.selection.fields);
     HttpRequest request;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
@@ -17,6 +18,7 @@
 #include "tests/aggregator/bed_cluster_fixture.h"
 #include "tests/kube/fault_proxy.h"
 #include "tests/support/relay.h"
+#include "tests/support/temporary_folder.h"
 
 namespace scout::aggregator {
 namespace {
@@ -26,6 +28,7 @@ using scout::test::Relay;
 using testing::AllOf;
 using testing::HasSubstr;
 using namespace std::chrono_literals;
+namespace fs = std::filesystem;
 
 class BedFaultsTest : public BedClusterTest {
 protected:
@@ -80,6 +83,36 @@ TEST_F(BedFaultsTest, WhileTheServerIsGoneAllStaysAsItIs) {
     EXPECT_EQ(side->facts().labels_failed, 0U);
     label("gone-b", "kubevirt.io/schedulable", "false");
     EXPECT_TRUE(run_until([&] { return level("gone-a") == "0" && level("gone-b") == "none"; }));
+    stop(std::move(side));
+}
+
+/// The server answers a watch from a version that its store has not reached with silence.
+TEST_F(BedFaultsTest, AStoreThatWasSetBackToABackupIsFollowedAtOnce) {
+    make_node("backup", "a", "x");
+    auto side = start(access, new_space());
+    ASSERT_TRUE(settle(*side));
+    const auto store = bed->kubeconfig().parent_path() / "etcd";
+    const scout::test::TemporaryFolder backup;
+    const auto exchange_store = [&](const fs::path& from, const fs::path& to) {
+        bed->stop("apiserver");
+        bed->stop("etcd");
+        fs::remove_all(to);
+        fs::copy(from, to, fs::copy_options::recursive);
+        bed->start("etcd");
+        bed->start("apiserver");
+    };
+    exchange_store(store, backup.path() / "etcd");
+    make_node("backup", "b", "x");
+    ASSERT_TRUE(run_until([&] { return level("backup-a") == "100"; }));
+    ASSERT_TRUE(settle(*side));
+
+    exchange_store(backup.path() / "etcd", store);
+    ASSERT_EQ(level("backup-a"), "0");
+    make_node("backup", "c", "y");
+    ASSERT_TRUE(run_until([&] { return level("backup-c") == "0"; }));
+    ASSERT_TRUE(settle(*side));
+
+    EXPECT_EQ(level("backup-a"), "0");
     stop(std::move(side));
 }
 

@@ -24,6 +24,8 @@ protected:
         kube::ReflectorSettings settings;
         settings.backoff = {std::chrono::milliseconds{0}, std::chrono::milliseconds{0}};
         settings.slow_retry = std::chrono::milliseconds{0};
+        // Scripted watches end in no time, which is none too early.
+        settings.watch_timeout = std::chrono::milliseconds{0};
         return settings;
     }
 

@@ -149,6 +149,52 @@ TEST_F(ReflectorTest, AListThatStaysOlderIsTakenForARestoredBackup) {
     EXPECT_THAT(target(3), HasSubstr("&resourceVersion=21"));
 }
 
+TEST_F(ReflectorTest, ABrokenWatchOfAStoreThatWasSetBackLeadsToAList) {
+    transport.then({.lines = {added("a", "3"), added("b", "40"), bookmark_line("50", true)},
+                    .end = Errc::unavailable});
+    transport.then({.error = Errc::unavailable});
+    transport.then_body(200, list_json("20", {thing_json("a", "3")}));
+    transport.then_lines({added("a", "3"), bookmark_line("20", true)});
+    transport.then_last_lines({added("a", "3"), bookmark_line("20", true), added("c", "21")});
+
+    run();
+
+    EXPECT_EQ(target(1), "/apis/test.io/v1/things?limit=1");
+    EXPECT_EQ(target(2), "/apis/test.io/v1/things?limit=1");
+    EXPECT_THAT(target(3), HasSubstr("sendInitialEvents=true"));
+    EXPECT_THAT(changes(), ElementsAre("add a 3 by list", "add b 40 by list", "synced",
+                                       "delete b 40 by list", "update a 3 by list", "add c 21"));
+    EXPECT_EQ(informer.reflector().counters().restored, 1U);
+}
+
+/// The store may have been set back under a server that went on.
+class PunctualReflectorTest : public ReflectorFixture {
+protected:
+    PunctualReflectorTest() : ReflectorFixture(five_minutes()) {}
+
+    static kube::ReflectorSettings five_minutes() {
+        auto chosen = settings();
+        chosen.watch_timeout = std::chrono::minutes{5};
+        return chosen;
+    }
+};
+
+TEST_F(PunctualReflectorTest, AWatchThatTheServerEndsTooEarlyIsTakenForABrokenOne) {
+    transport.then({.lines = {added("a", "3"), bookmark_line("50", true), bookmark_line("51")},
+                    .at_end = [this] { clock.advance(std::chrono::minutes{3}); }});
+    transport.then_body(200, list_json("51", {thing_json("a", "3")}));
+    transport.then({.lines = {bookmark_line("60")},
+                    .at_end = [this] { clock.advance(std::chrono::minutes{7}); }});
+    transport.then_last_lines({});
+
+    run();
+
+    EXPECT_EQ(target(1), "/apis/test.io/v1/things?limit=1");
+    EXPECT_THAT(target(2), HasSubstr("&resourceVersion=51"));
+    EXPECT_THAT(target(3), HasSubstr("&resourceVersion=60"));
+    EXPECT_EQ(informer.reflector().counters().lists, 1U);
+}
+
 TEST_F(ReflectorTest, ABookmarkThatGoesBackLeadsToAList) {
     transport.then_lines({added("a", "3"), bookmark_line("50", true), bookmark_line("30")});
     transport.then_last_lines({added("a", "3"), bookmark_line("55", true)});
@@ -161,11 +207,13 @@ TEST_F(ReflectorTest, ABookmarkThatGoesBackLeadsToAList) {
 
 TEST_F(ReflectorTest, AWatchThatGoesSilentIsBegunAnewWhereItWas) {
     transport.then({.lines = {added("a", "3"), bookmark_line("9", true)}, .end = Errc::timed_out});
+    transport.then_body(200, list_json("11", {thing_json("a", "3")}));
     transport.then_last_lines({modified("a", "12")});
 
     run();
 
-    EXPECT_THAT(target(1), HasSubstr("&resourceVersion=9"));
+    EXPECT_EQ(target(1), "/apis/test.io/v1/things?limit=1");
+    EXPECT_THAT(target(2), HasSubstr("&resourceVersion=9"));
     EXPECT_THAT(changes(), ElementsAre("add a 3 by list", "synced", "update a 12"));
     EXPECT_EQ(informer.reflector().counters().errors, 1U);
 }
