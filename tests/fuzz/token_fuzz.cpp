@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tokens from anybody who reaches the aggregator, and a set of signing keys: any bytes, parted by a
-// line end, are taken or refused with a reason. Nobody who has no private key gets past a signature.
+// line end, are taken or refused with a reason. Nobody who has no private key gets past a
+// signature.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
