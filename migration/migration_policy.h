@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "migration/labels.h"
+#include "migration/migration_settings.h"
+
+/// Which MigrationPolicy stock KubeVirt applies to a VMI (dossier §7). Pure; any thread; nothing
+/// here fails.
+namespace scout::migration {
+
+/// spec.selectors: plain maps. An empty value stands for itself, not for any value.
+struct PolicySelectors {
+    Labels space;  ///< of the VMI's namespace
+    Labels vmi;
+
+    friend bool operator==(const PolicySelectors&, const PolicySelectors&) = default;
+};
+
+struct MigrationPolicy {
+    std::string name;
+    std::optional<PolicySelectors> selectors;  ///< none: matches nothing. Empty ones match all
+    MigrationOverrides overrides;
+
+    friend bool operator==(const MigrationPolicy&, const MigrationPolicy&) = default;
+};
+
+struct PolicyMatch {
+    const MigrationPolicy* policy;
+    std::size_t labels;  ///< how many it names, of the namespace and of the VMI
+    std::size_t vmi_labels;
+};
+
+/// All policies that match, the one that is applied first: more labels, then more of the VMI's,
+/// then the lower name. What it returns points into `policies`.
+[[nodiscard]] std::vector<PolicyMatch> matching_policies(
+    const std::vector<MigrationPolicy>& policies, const Labels& vmi, const Labels& space);
+
+}  // namespace scout::migration
