@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is known, and what follows from it. The steps are in evacuation_steps.cpp.
+#include "migration/evacuation.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace scout::migration {
+namespace {
+
+using std::chrono::milliseconds;
+
+// KubeVirt's own wait before it tries a failed evacuation again; twice as long each time (dossier
+// §6.5).
+constexpr std::chrono::seconds kubevirt_pause{20};
+constexpr std::chrono::seconds our_pause{1};
+constexpr unsigned most_doublings = 10;
+constexpr const char* leaderless = "no leader of the aggregators is heard, who would move it";
+
+std::string in_seconds(milliseconds time) {
+    const auto tenths = std::max<std::int64_t>(0, time.count() / 100);
+    return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " s";
+}
+
+milliseconds left_until(SteadyTime end, SteadyTime now) {
+    return std::chrono::floor<milliseconds>(end - now);
+}
+
+}  // namespace
+
+Evacuation::Evacuation(EvacuationSettings settings, SteadyTime leader_heard)
+    : settings_(std::move(settings)), leader_heard_(leader_heard) {}
+
+SteadyTime Evacuation::ends_at() const noexcept {
+    return marked_at_ + outlook_.budget.ends;
+}
+
+SteadyTime Evacuation::stop_by() const noexcept {
+    return ends_at() - settings_.reserve;
+}
+
+SteadyTime Evacuation::cancel_at() const noexcept {
+    return stop_by() - settings_.abort_time;
+}
+
+bool Evacuation::is_marked_by_kubevirt() const noexcept {
+    return vmi_ && vmi_->marked_node == settings_.node;
+}
+
+const MoveFacts* Evacuation::unfinished() const noexcept {
+    const auto found = std::find_if(moves_.begin(), moves_.end(),
+                                    [](const auto& move) { return !move.is_final(); });
+    return found != moves_.end() ? &*found : nullptr;
+}
+
+void Evacuation::saw_launcher(const LauncherFacts& facts, SteadyTime now, milliseconds marked_ago) {
+    launcher_ = facts;
+    if (facts.marked && state_ == EvacuationState::idle) {
+        marked_at_ = now - marked_ago;
+    } else if (facts.marked) {
+        marked_at_ = std::min(marked_at_, now - marked_ago);
+    }
+    judge(now);
+}
+
+void Evacuation::saw_vmi(VmiFacts facts, SteadyTime now) {
+    if (facts.uid != settings_.vmi_uid) {
+        // Names are used again; what is late may also be of the one before.
+        return;
+    }
+    const bool was_here = vmi_ && vmi_->node == settings_.node;
+    if (facts.node == settings_.node || was_here) {
+        vmi_ = std::move(facts);
+    }
+    judge(now);
+}
+
+void Evacuation::read_vmi(std::optional<VmiFacts> facts, SteadyTime now) {
+    in_flight_.reset();
+    pause_ = milliseconds{0};
+    read_live_ = true;
+    read_failed_ = false;
+    vmi_gone_ = !facts || facts->uid != settings_.vmi_uid;
+    if (!vmi_gone_) {
+        vmi_ = std::move(facts);
+    }
+    judge(now);
+}
+
+void Evacuation::saw_moves(std::vector<MoveFacts> moves, SteadyTime now) {
+    const bool asked = in_flight_ && in_flight_->step == EvacuationStep::list_moves;
+    if (asked) {
+        in_flight_.reset();
+        pause_ = milliseconds{0};
+        listed_again_ = state_ == EvacuationState::given_up;
+    }
+    moves_ = std::move(moves);
+    moves_known_ = true;
+    judge(now);
+}
+
+void Evacuation::saw_outlook(const Outlook& outlook, SteadyTime now) {
+    outlook_ = outlook;
+    judge(now);
+}
+
+void Evacuation::heard_leader(SteadyTime now) {
+    leader_heard_ = std::max(leader_heard_, now);
+}
+
+void Evacuation::enter(EvacuationState state, std::string reason) {
+    state_ = state;
+    reason_ = std::move(reason);
+}
+
+void Evacuation::judge(SteadyTime now) {
+    if (state_ == EvacuationState::idle && launcher_.marked && launcher_.alive) {
+        enter(EvacuationState::suspected,
+              "its launcher was told to stop, and the VMI is being read");
+    }
+    switch (state_) {
+        case EvacuationState::idle:
+        case EvacuationState::moved:
+        case EvacuationState::released:
+            return;
+        case EvacuationState::suspected:
+            if (!is_over(now) && (read_live_ || (read_failed_ && vmi_) || is_leaderless(now))) {
+                decide(now);
+            }
+            return;
+        case EvacuationState::held:
+        case EvacuationState::moving:
+            if (!is_over(now)) {
+                follow(now);
+            }
+            return;
+        case EvacuationState::given_up:
+            if (!is_over(now) && !taking_back() && unfinished() == nullptr) {
+                enter(EvacuationState::released, reason_);
+            }
+            return;
+    }
+}
+
+bool Evacuation::is_leaderless(SteadyTime now) const noexcept {
+    return now - leader_heard_ >= settings_.patience;
+}
+
+/// Nobody was told that it is to be moved, and no way to tell is left.
+bool Evacuation::is_unheard() const {
+    return read_live_ && moves_known_ && !requested_ && !is_marked_by_kubevirt() && !request();
+}
+
+/// Facts that end it in whatever state, for the better or the worse.
+bool Evacuation::is_over(SteadyTime now) {
+    const bool elsewhere = vmi_ && !vmi_->node.empty() && vmi_->node != settings_.node;
+    const bool saved = state_ == EvacuationState::moving && launcher_.post_copy;
+    std::string reason;
+    if (vmi_gone_) {
+        reason = "the VMI is gone";
+    } else if (vmi_ && vmi_->deleting) {
+        reason = "the VMI is being deleted";
+    } else if (elsewhere) {
+        enter(EvacuationState::moved, "it runs on " + vmi_->node);
+        return true;
+    } else if (!launcher_.alive) {
+        reason = "its guest does not run any more";
+    } else if (launcher_.post_copy_failed) {
+        reason = "its guest was lost in a failed post-copy migration";
+    } else if (vmi_ && vmi_->phase != "Running") {
+        reason = "the VMI is in phase " + vmi_->phase;
+    } else if (now >= (saved ? ends_at() : stop_by())) {
+        reason = state_ == EvacuationState::given_up
+                     ? reason_
+                     : "time is over: its guest needs the rest to stop by itself";
+    } else {
+        return false;
+    }
+    enter(EvacuationState::released, std::move(reason));
+    return true;
+}
+
+/// Why nobody shall move it, however much time there is.
+std::string Evacuation::why_no_move() const {
+    if (!settings_.act) {
+        return "it is only observed: evacuation.mode is not act";
+    }
+    if (outlook_.liveness_kill) {
+        return "its liveness probe had it killed: a moved guest would be as ill";
+    }
+    if (wanted_move(vmi_->strategy, vmi_->migratable) != WantedMove::none) {
+        return {};
+    }
+    if (vmi_->strategy == EvictionStrategy::none) {
+        return "its eviction strategy is None";
+    }
+    return "it cannot be migrated" +
+           (vmi_->not_migratable.empty() ? std::string{} : ": " + vmi_->not_migratable);
+}
+
+/// Why it cannot be moved in time; empty if it can, or if somebody else decides that.
+std::string Evacuation::why_too_late(SteadyTime now) const {
+    if (launcher_.post_copy && unfinished() != nullptr) {
+        return {};
+    }
+    if (now >= cancel_at()) {
+        return "there is no time left to move it: its guest is killed in " +
+               in_seconds(left_until(ends_at(), now));
+    }
+    if (wanted_move(vmi_->strategy, vmi_->migratable) == WantedMove::announce) {
+        return {};
+    }
+    if (!outlook_.duration) {
+        return "a migration of it does not end";
+    }
+    if (now + *outlook_.duration > cancel_at()) {
+        return "a migration of it needs " + in_seconds(*outlook_.duration) +
+               " at best, and there are " + in_seconds(left_until(cancel_at(), now));
+    }
+    if (!outlook_.queued_in_time && unfinished() == nullptr) {
+        return "too many VMs of this node wait to be moved";
+    }
+    return {};
+}
+
+void Evacuation::decide(SteadyTime now) {
+    auto reason = is_leaderless(now) ? std::string{leaderless} : why_no_move();
+    if (!reason.empty()) {
+        enter(EvacuationState::released, std::move(reason));
+        return;
+    }
+    enter(EvacuationState::held, "it is to be moved");
+    follow(now);
+}
+
+void Evacuation::follow(SteadyTime now) {
+    follow_move(now);
+    if (state_ != EvacuationState::held && state_ != EvacuationState::moving) {
+        return;
+    }
+    if (auto reason = why_too_late(now); !reason.empty()) {
+        give_up(std::move(reason));
+    } else if (state_ == EvacuationState::moving) {
+        return;
+    } else if (auto other = why_no_move(); !other.empty()) {
+        give_up(std::move(other));
+    } else if (is_leaderless(now)) {
+        give_up(leaderless);
+    } else if (is_unheard()) {
+        give_up("KubeVirt marks it for nobody, and so nobody moves it");
+    }
+}
+
+void Evacuation::follow_move(SteadyTime now) {
+    if (!followed_.empty()) {
+        const auto at = std::find_if(moves_.begin(), moves_.end(),
+                                     [this](const auto& move) { return move.name == followed_; });
+        if (at == moves_.end()) {
+            give_up("its migration " + followed_ + " was deleted: no other one is begun");
+            return;
+        }
+        if (at->phase == MovePhase::failed) {
+            take_failure(now);
+        }
+        return;
+    }
+    if (const auto* const move = unfinished()) {
+        followed_ = move->name;
+        enter(EvacuationState::moving, "migration " + followed_ + " is under way");
+    }
+}
+
+void Evacuation::take_failure(SteadyTime now) {
+    const auto doublings = std::min(failures_++, most_doublings);
+    const auto pause = (ours_ ? our_pause : kubevirt_pause) * (1U << doublings);
+    const auto failed = std::exchange(followed_, {});
+    if (const auto* const next = unfinished()) {
+        followed_ = next->name;
+        reason_ = "migration " + followed_ + " is under way, after " + failed + " failed";
+        return;
+    }
+    if (now + pause + outlook_.duration.value_or(milliseconds{0}) > cancel_at()) {
+        give_up("migration " + failed + " failed, and the next one would be too late");
+        return;
+    }
+    enter(EvacuationState::held, "migration " + failed + " failed, the next one follows");
+    if (std::exchange(ours_, false)) {
+        requested_ = false;
+        not_before_ = now + pause;
+    }
+}
+
+void Evacuation::give_up(std::string reason) {
+    enter(EvacuationState::given_up, std::move(reason));
+    pause_ = milliseconds{0};
+    not_before_ = {};
+    if (!taking_back() && unfinished() == nullptr) {
+        enter(EvacuationState::released, std::move(reason_));
+    }
+}
+
+HookAnswer Evacuation::answer(SteadyTime now) {
+    judge(now);
+    switch (state_) {
+        case EvacuationState::suspected:
+        case EvacuationState::held:
+        case EvacuationState::moving:
+            vetoed_ = true;
+            return {.allow = false,
+                    .why = (state_ == EvacuationState::suspected ? "deciding: " : "held: ") +
+                           reason_ + "; its guest may stop in " +
+                           in_seconds(left_until(stop_by(), now)) + " at the latest"};
+        case EvacuationState::idle:
+        case EvacuationState::moved:
+        case EvacuationState::given_up:
+        case EvacuationState::released:
+            break;
+    }
+    return {};
+}
+
+}  // namespace scout::migration

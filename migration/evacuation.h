@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "migration/eviction.h"
+
+/// Moving a VM whose launcher was told to stop (design §6; the proposal on node-pressure eviction).
+/// Pure: time and facts are passed in, what is to be done comes out. Any thread, one at a time;
+/// nothing here fails.
+namespace scout::migration {
+
+enum class EvacuationState : std::uint8_t {
+    idle,       ///< its launcher is not marked
+    suspected,  ///< marked; why is not known yet, the VMI is being read
+    held,       ///< it shall be moved, and is not on its way yet
+    moving,     ///< a migration of it is under way, whoever wanted it
+    moved,      ///< it runs on another node. The end
+    given_up,   ///< it cannot be moved in time: what was begun is taken back, its guest may stop
+    released,   ///< nothing is held or to be taken back. The end
+};
+[[nodiscard]] std::string_view to_string(EvacuationState state) noexcept;  // "given-up", …
+
+/// What the launcher says of its domain (dossier §1.6).
+struct LauncherFacts {
+    bool alive = false;
+    bool marked = false;
+    bool post_copy = false;  ///< its migration is in that mode: the guest runs on the target
+    bool post_copy_failed = false;
+};
+
+/// What a VMI says of itself.
+struct VmiFacts {
+    std::string uid;
+    bool deleting = false;
+    std::string phase;
+    std::string node;
+    std::string marked_node;  ///< status.evacuationNodeName
+    EvictionStrategy strategy = EvictionStrategy::none;
+    bool migratable = false;
+    std::string not_migratable;  ///< reason of the condition; empty: it is, or none is given
+};
+
+/// Of a VirtualMachineInstanceMigration; in their order.
+enum class MovePhase : std::uint8_t {
+    pending,
+    scheduling,  ///< its target pod is not ready, or not handed off yet
+    prepared,    ///< handed off, and not started: PreparingTarget, TargetReady
+    running,
+    succeeded,
+    failed,
+};
+
+struct MoveFacts {
+    std::string name;
+    MovePhase phase = MovePhase::pending;
+    std::string target_pod;  ///< empty: not known
+
+    [[nodiscard]] bool is_final() const noexcept { return phase >= MovePhase::succeeded; }
+};
+
+/// What is thought of moving it now. Changes as it goes.
+struct Outlook {
+    StopBudget budget;  ///< from the mark on
+    /// How long the move takes, or the rest of one that runs, by the optimistic forecast. None:
+    /// even that does not end.
+    std::optional<std::chrono::milliseconds> duration{std::chrono::milliseconds{0}};
+    bool queued_in_time = true;  ///< KubeVirt begins it soon enough (moves_that_fit())
+    bool liveness_kill = false;  ///< the guest itself is ill
+    bool pod_failed = false;     ///< evicting a pod of phase Failed really deletes it
+};
+
+struct EvacuationSettings {
+    std::string node;  ///< on which the launcher is
+    std::string vmi_uid;
+    bool act = true;     ///< else nothing is held (mode observe)
+    bool stamp = false;  ///< status.evacuationNodeName may stay when it is patched
+    std::chrono::milliseconds reserve{10'000};    ///< for the guest's own shutdown
+    std::chrono::milliseconds abort_time{3'000};  ///< that a running migration needs to be aborted
+    std::chrono::milliseconds patience{60'000};   ///< with a leader that is not heard
+};
+
+/// What is to be done next.
+enum class EvacuationStep : std::uint8_t {
+    read_vmi,       ///< a live GET, with a second's limit
+    list_moves,     ///< the VMIMs of this VMI
+    stamp,          ///< patch status.evacuationNodeName and read it back
+    dry_run,        ///< of an eviction of its pod
+    evict,          ///< only after a dry run that said it would be marked
+    create_move,    ///< a VMIM of ours
+    cancel_mark,    ///< evacuate/cancel
+    delete_move,    ///< the VMIM of that name
+    delete_target,  ///< the target pod of that name: a migration between hand-off and start
+                    ///< hears of nothing else
+    touch,          ///< an annotation of the VMI, once: virt-handler tries again at once
+};
+[[nodiscard]] std::string_view to_string(EvacuationStep step) noexcept;  // "dry-run", …
+
+struct EvacuationOrder {
+    EvacuationStep step{};
+    std::string object;  ///< of delete_move and delete_target
+
+    friend bool operator==(const EvacuationOrder&, const EvacuationOrder&) = default;
+};
+
+/// How a step ended.
+enum class StepOutcome : std::uint8_t {
+    done,         ///< also: it was there or gone already
+    undone,       ///< stamp: was undone silently
+    would_evict,  ///< dry_run: the pod would really be deleted
+    refused,      ///< and will be again
+    unavailable,  ///< nobody answered, or with a fault of his own: may be tried again
+};
+
+struct HookAnswer {
+    bool allow = true;
+    std::string why;  ///< for whom the veto's text is shown
+};
+
+/// One launcher, from the mark to the end.
+///
+/// Tell it what is seen, then ask next() until it gives nothing; each order is answered before the
+/// next comes. answer() may be asked at any time and costs nothing.
+class Evacuation {
+public:
+    Evacuation(EvacuationSettings settings, SteadyTime leader_heard);
+
+    /// `marked_ago`: how long it is marked at least, where that is known from elsewhere.
+    void saw_launcher(const LauncherFacts& facts, SteadyTime now,
+                      std::chrono::milliseconds marked_ago = std::chrono::milliseconds{0});
+    /// From a watch or from the payload of a hook call: may lag.
+    void saw_vmi(VmiFacts facts, SteadyTime now);
+    /// The answer to read_vmi; none: there is no such VMI.
+    void read_vmi(std::optional<VmiFacts> facts, SteadyTime now);
+    /// All VMIMs of this VMI that there are, from a watch or as the answer to list_moves.
+    void saw_moves(std::vector<MoveFacts> moves, SteadyTime now);
+    void saw_outlook(const Outlook& outlook, SteadyTime now);
+    /// By whom steps are done; its age counts.
+    void heard_leader(SteadyTime now);
+    /// How an order ended. Of read_vmi and list_moves only that it failed.
+    void answered(const EvacuationOrder& order, StepOutcome outcome, SteadyTime now);
+
+    [[nodiscard]] std::optional<EvacuationOrder> next(SteadyTime now);
+    /// When next() is to be asked again though nothing was seen; none: never.
+    [[nodiscard]] std::optional<SteadyTime> wake(SteadyTime now) const;
+    /// To PreVMStop.
+    [[nodiscard]] HookAnswer answer(SteadyTime now);
+
+    [[nodiscard]] EvacuationState state() const noexcept { return state_; }
+    /// Why it is in this state, for people.
+    [[nodiscard]] const std::string& reason() const noexcept { return reason_; }
+    /// Until when its guest must have begun to stop, if it is not moved.
+    [[nodiscard]] SteadyTime stop_by() const noexcept;
+
+private:
+    void judge(SteadyTime now);
+    void decide(SteadyTime now);
+    void follow(SteadyTime now);
+    void follow_move(SteadyTime now);
+    [[nodiscard]] bool is_over(SteadyTime now);
+    [[nodiscard]] bool is_leaderless(SteadyTime now) const noexcept;
+    [[nodiscard]] bool is_unheard() const;
+    [[nodiscard]] std::string why_no_move() const;
+    [[nodiscard]] std::string why_too_late(SteadyTime now) const;
+    void enter(EvacuationState state, std::string reason);
+    void give_up(std::string reason);
+    void take_failure(SteadyTime now);
+    void take_outcome(const EvacuationOrder& order, StepOutcome outcome);
+    void try_later(SteadyTime now);
+
+    [[nodiscard]] std::optional<EvacuationOrder> due() const;
+    [[nodiscard]] std::optional<EvacuationOrder> request() const;
+    [[nodiscard]] std::optional<EvacuationOrder> taking_back() const;
+    [[nodiscard]] SteadyTime ends_at() const noexcept;
+    [[nodiscard]] SteadyTime cancel_at() const noexcept;
+    [[nodiscard]] bool is_marked_by_kubevirt() const noexcept;
+    [[nodiscard]] bool was_taken_back(const std::string& move) const noexcept;
+    [[nodiscard]] const MoveFacts* unfinished() const noexcept;
+
+    EvacuationSettings settings_;
+    EvacuationState state_ = EvacuationState::idle;
+    std::string reason_;
+
+    LauncherFacts launcher_;
+    SteadyTime marked_at_{};
+    std::optional<VmiFacts> vmi_;
+    bool vmi_gone_ = false;
+    bool read_live_ = false;    ///< since the mark
+    bool read_failed_ = false;  ///< the last read was not answered
+    std::vector<MoveFacts> moves_;
+    bool moves_known_ = false;
+    Outlook outlook_;
+    SteadyTime leader_heard_;
+
+    bool stamp_useless_ = false;
+    bool would_be_marked_ = false;  ///< a dry run said so just now
+    bool eviction_useless_ = false;
+    bool requested_ = false;  ///< a move, and it was accepted
+    bool ours_ = false;       ///< by a VMIM of ours
+    unsigned refusals_ = 0;   ///< of one
+    std::string followed_;    ///< name of the migration under way
+    unsigned failures_ = 0;
+
+    bool mark_cancelled_ = false;
+    std::vector<std::string> taken_back_;  ///< names of migrations
+    bool listed_again_ = false;            ///< nothing new was found then
+    bool vetoed_ = false;
+    bool touched_ = false;
+
+    std::optional<EvacuationOrder> in_flight_;
+    SteadyTime not_before_{};
+    std::chrono::milliseconds pause_{0};
+};
+
+}  // namespace scout::migration

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an evacuation asks for next, and what it makes of the answers.
+#include <algorithm>
+#include <utility>
+
+#include "migration/evacuation.h"
+
+namespace scout::migration {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds first_pause{250};
+constexpr milliseconds longest_pause{4000};
+
+}  // namespace
+
+std::string_view to_string(EvacuationState state) noexcept {
+    switch (state) {
+        case EvacuationState::idle:
+            return "idle";
+        case EvacuationState::suspected:
+            return "suspected";
+        case EvacuationState::held:
+            return "held";
+        case EvacuationState::moving:
+            return "moving";
+        case EvacuationState::moved:
+            return "moved";
+        case EvacuationState::given_up:
+            return "given-up";
+        case EvacuationState::released:
+            break;
+    }
+    return "released";
+}
+
+std::string_view to_string(EvacuationStep step) noexcept {
+    switch (step) {
+        case EvacuationStep::read_vmi:
+            return "read-vmi";
+        case EvacuationStep::list_moves:
+            return "list-moves";
+        case EvacuationStep::stamp:
+            return "stamp";
+        case EvacuationStep::dry_run:
+            return "dry-run";
+        case EvacuationStep::evict:
+            return "evict";
+        case EvacuationStep::create_move:
+            return "create-move";
+        case EvacuationStep::cancel_mark:
+            return "cancel-mark";
+        case EvacuationStep::delete_move:
+            return "delete-move";
+        case EvacuationStep::delete_target:
+            return "delete-target";
+        case EvacuationStep::touch:
+            break;
+    }
+    return "touch";
+}
+
+bool Evacuation::was_taken_back(const std::string& move) const noexcept {
+    return std::find(taken_back_.begin(), taken_back_.end(), move) != taken_back_.end();
+}
+
+std::optional<EvacuationOrder> Evacuation::next(SteadyTime now) {
+    judge(now);
+    if (in_flight_ || now < not_before_) {
+        return std::nullopt;
+    }
+    in_flight_ = due();
+    if (in_flight_ && in_flight_->step == EvacuationStep::touch && now >= ends_at()) {
+        in_flight_.reset();
+    }
+    return in_flight_;
+}
+
+std::optional<EvacuationOrder> Evacuation::due() const {
+    switch (state_) {
+        case EvacuationState::idle:
+        case EvacuationState::moved:
+            break;
+        case EvacuationState::suspected:
+            return EvacuationOrder{EvacuationStep::read_vmi, {}};
+        case EvacuationState::held:
+            return request();
+        case EvacuationState::moving:
+            break;
+        case EvacuationState::given_up:
+            return taking_back();
+        case EvacuationState::released:
+            if (vetoed_ && !touched_ && !vmi_gone_ && launcher_.alive) {
+                return EvacuationOrder{EvacuationStep::touch, {}};
+            }
+            break;
+    }
+    return std::nullopt;
+}
+
+/// In order: the proposal's own way, an eviction that KubeVirt turns into a mark, a VMIM of ours.
+/// Nothing is asked for on the word of what may lag.
+std::optional<EvacuationOrder> Evacuation::request() const {
+    if (!read_live_) {
+        return EvacuationOrder{EvacuationStep::read_vmi, {}};
+    }
+    if (!moves_known_) {
+        return EvacuationOrder{EvacuationStep::list_moves, {}};
+    }
+    if (requested_ || is_marked_by_kubevirt()) {
+        return std::nullopt;
+    }
+    if (settings_.stamp && !stamp_useless_) {
+        return EvacuationOrder{EvacuationStep::stamp, {}};
+    }
+    if (!eviction_useless_ && !outlook_.pod_failed) {
+        return EvacuationOrder{would_be_marked_ ? EvacuationStep::evict : EvacuationStep::dry_run,
+                               {}};
+    }
+    if (wanted_move(vmi_->strategy, vmi_->migratable) == WantedMove::move) {
+        return EvacuationOrder{EvacuationStep::create_move, {}};
+    }
+    return std::nullopt;
+}
+
+/// The mark first: with it set KubeVirt makes a new migration for each one that is deleted (dossier
+/// §16). Then what is under way, by its phase, and then what may have come meanwhile.
+std::optional<EvacuationOrder> Evacuation::taking_back() const {
+    const bool announced = vmi_ && vmi_->strategy == EvictionStrategy::external;
+    if ((is_marked_by_kubevirt() || (requested_ && !ours_)) && !mark_cancelled_ && !announced) {
+        return EvacuationOrder{EvacuationStep::cancel_mark, {}};
+    }
+    for (const auto& move : moves_) {
+        if (move.is_final() || was_taken_back(move.name)) {
+            continue;
+        }
+        if (move.phase == MovePhase::prepared && !move.target_pod.empty()) {
+            return EvacuationOrder{EvacuationStep::delete_target, move.target_pod};
+        }
+        return EvacuationOrder{EvacuationStep::delete_move, move.name};
+    }
+    const bool begun = requested_ || mark_cancelled_ || !taken_back_.empty();
+    if (begun && !listed_again_ && unfinished() == nullptr) {
+        return EvacuationOrder{EvacuationStep::list_moves, {}};
+    }
+    return std::nullopt;
+}
+
+std::optional<SteadyTime> Evacuation::wake(SteadyTime now) const {
+    std::optional<SteadyTime> first;
+    const auto consider = [&first, now](SteadyTime time) {
+        if (time > now && (!first || time < *first)) {
+            first = time;
+        }
+    };
+    switch (state_) {
+        case EvacuationState::idle:
+        case EvacuationState::moved:
+            return std::nullopt;
+        case EvacuationState::suspected:
+        case EvacuationState::held:
+            consider(leader_heard_ + settings_.patience);
+            [[fallthrough]];
+        case EvacuationState::moving:
+            consider(cancel_at());
+            [[fallthrough]];
+        case EvacuationState::given_up:
+            consider(stop_by());
+            consider(ends_at());
+            [[fallthrough]];
+        case EvacuationState::released:
+            if (!in_flight_ && due()) {
+                consider(not_before_);
+            }
+            break;
+    }
+    return first;
+}
+
+void Evacuation::try_later(SteadyTime now) {
+    pause_ = std::clamp(pause_ * 2, first_pause, longest_pause);
+    not_before_ = now + pause_;
+}
+
+void Evacuation::answered(const EvacuationOrder& order, StepOutcome outcome, SteadyTime now) {
+    in_flight_.reset();
+    if (outcome == StepOutcome::unavailable) {
+        read_failed_ = read_failed_ || order.step == EvacuationStep::read_vmi;
+        // What was true for the dry run need not be true later.
+        would_be_marked_ = false;
+        // It may have been made, and only its answer be lost.
+        moves_known_ = moves_known_ && order.step != EvacuationStep::create_move;
+        try_later(now);
+    } else {
+        pause_ = milliseconds{0};
+        take_outcome(order, outcome);
+    }
+    judge(now);
+}
+
+void Evacuation::take_outcome(const EvacuationOrder& order, StepOutcome outcome) {
+    const bool done = outcome == StepOutcome::done;
+    switch (order.step) {
+        case EvacuationStep::read_vmi:
+        case EvacuationStep::list_moves:
+            // Refused: a right is missing. Without them nothing can be asked for.
+            give_up("the " + std::string{order.step == EvacuationStep::read_vmi ? "VMI" : "VMIMs"} +
+                    " may not be read");
+            break;
+        case EvacuationStep::stamp:
+            requested_ = done;
+            stamp_useless_ = !done;
+            break;
+        case EvacuationStep::dry_run:
+            would_be_marked_ = done;
+            eviction_useless_ = !done;
+            break;
+        case EvacuationStep::evict:
+            requested_ = done;
+            eviction_useless_ = !done;
+            would_be_marked_ = false;
+            break;
+        case EvacuationStep::create_move:
+            requested_ = ours_ = done;
+            // Somebody else may have been faster.
+            moves_known_ = done;
+            if (!done && ++refusals_ > 1) {
+                give_up("KubeVirt refuses to migrate it");
+            }
+            break;
+        case EvacuationStep::cancel_mark:
+            mark_cancelled_ = true;
+            break;
+        case EvacuationStep::delete_move:
+            taken_back_.push_back(order.object);
+            listed_again_ = false;
+            break;
+        case EvacuationStep::delete_target:
+            for (const auto& move : moves_) {
+                if (move.target_pod == order.object) {
+                    taken_back_.push_back(move.name);
+                }
+            }
+            listed_again_ = false;
+            break;
+        case EvacuationStep::touch:
+            touched_ = true;
+            break;
+    }
+}
+
+}  // namespace scout::migration

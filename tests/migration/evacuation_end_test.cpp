@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a move ends, and how what was begun is taken back.
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include <gmock/gmock.h>
+
+#include "tests/migration/evacuation_fixture.h"
+
+namespace scout::migration {
+namespace {
+
+using namespace std::chrono_literals;
+using State = EvacuationState;
+using Step = EvacuationStep;
+using testing::HasSubstr;
+
+class EvacuationEndTest : public EvacuationFixture {};
+
+TEST_F(EvacuationEndTest, AfterAFailureKubeVirtTriesAgainIfThereIsTime) {
+    on_its_way();
+    pass(3s);
+    moves({{.name = "k-1", .phase = MovePhase::failed, .target_pod = "p-1"}});
+    EXPECT_EQ(machine.state(), State::held);
+    EXPECT_FALSE(next());
+    pass(20s);
+    moves({{.name = "k-1", .phase = MovePhase::failed, .target_pod = "p-1"},
+           {.name = "k-2", .phase = MovePhase::pending, .target_pod = {}}});
+    EXPECT_EQ(machine.state(), State::moving);
+}
+
+TEST_F(EvacuationEndTest, AfterAFailureThatLeavesNoTimeForAnotherItIsGivenUp) {
+    on_its_way();
+    pass(8s);
+    moves({{.name = "k-1", .phase = MovePhase::failed, .target_pod = "p-1"}});
+    EXPECT_EQ(machine.state(), State::given_up);
+    EXPECT_FALSE(vetoes());
+    expect(Step::cancel_mark, StepOutcome::done);
+    expect_list({});
+    EXPECT_EQ(machine.state(), State::released);
+}
+
+TEST_F(EvacuationEndTest, AMigrationThatAUserDeletesIsNotFollowedByAnother) {
+    on_its_way();
+    EXPECT_TRUE(vetoes());
+    moves({});
+    EXPECT_EQ(machine.state(), State::given_up);
+    EXPECT_THAT(machine.reason(), HasSubstr("k-1 was deleted"));
+    expect(Step::cancel_mark, StepOutcome::done);
+    // One that was born before the mark was cancelled.
+    expect_list({{.name = "k-2", .phase = MovePhase::pending, .target_pod = {}}});
+    expect(Step::delete_move, StepOutcome::done, "k-2");
+    moves({});
+    expect_list({});
+    EXPECT_EQ(machine.state(), State::released);
+    expect(Step::touch, StepOutcome::done);
+    EXPECT_FALSE(next());
+}
+
+/// Dossier §16, cancel by phase: the mark first, and between hand-off and start the target pod.
+TEST_F(EvacuationEndTest, InTimeForTheGuestWhatDoesNotEndIsTakenBack) {
+    for (const auto& [phase, step, object] :
+         {std::tuple{MovePhase::pending, Step::delete_move, "k-1"},
+          std::tuple{MovePhase::scheduling, Step::delete_move, "k-1"},
+          std::tuple{MovePhase::prepared, Step::delete_target, "p-1"},
+          std::tuple{MovePhase::running, Step::delete_move, "k-1"}}) {
+        use(settings());
+        on_its_way(phase);
+        EXPECT_TRUE(vetoes());
+        pass(32s);
+        EXPECT_FALSE(vetoes()) << static_cast<int>(phase);
+        expect(Step::cancel_mark, StepOutcome::done);
+        expect(step, StepOutcome::done, object);
+        EXPECT_FALSE(next());
+        EXPECT_EQ(machine.state(), State::given_up);
+        moves({{.name = "k-1", .phase = MovePhase::failed, .target_pod = "p-1"}});
+        expect_list({{.name = "k-1", .phase = MovePhase::failed, .target_pod = "p-1"}});
+        EXPECT_EQ(machine.state(), State::released);
+        expect(Step::touch, StepOutcome::done);
+    }
+}
+
+TEST_F(EvacuationEndTest, WhatCannotBeTakenBackInTimeDoesNotKeepTheGuestFromStopping) {
+    on_its_way(MovePhase::running);
+    EXPECT_TRUE(vetoes());
+    pass(32s);
+    expect(Step::cancel_mark, StepOutcome::unavailable);
+    pass(3s);
+    EXPECT_FALSE(vetoes());
+    EXPECT_EQ(machine.state(), State::released);
+    expect(Step::touch, StepOutcome::done);
+}
+
+TEST_F(EvacuationEndTest, PostCopyIsNeverAborted) {
+    on_its_way(MovePhase::running);
+    machine.saw_launcher({.alive = true, .marked = true, .post_copy = true}, now);
+    pass(40s);
+    EXPECT_EQ(machine.state(), State::moving);
+    EXPECT_FALSE(next());
+    pass(5s);
+    EXPECT_FALSE(next());
+    EXPECT_EQ(machine.state(), State::released);
+}
+
+TEST_F(EvacuationEndTest, AMoveThatTurnsOutNotToEndIsTakenBackAtOnce) {
+    on_its_way(MovePhase::running);
+    pass(5s);
+    machine.saw_outlook({.budget = {.ends = 45s, .limit = StopLimit::launcher}, .duration = 28s},
+                        now);
+    EXPECT_EQ(machine.state(), State::given_up);
+    expect(Step::cancel_mark, StepOutcome::done);
+    expect(Step::delete_move, StepOutcome::done, "k-1");
+}
+
+}  // namespace
+}  // namespace scout::migration

@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: Apache-2.0
+// The evacuation against a KubeVirt that behaves as the dossier says, with everything happening to
+// it that may: in any order, at any moment.
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "migration/evacuation.h"
+
+namespace scout::migration {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+using Step = EvacuationStep;
+using Outcome = StepOutcome;
+
+constexpr milliseconds tick{100};
+const SteadyTime start{10h};
+
+struct Move {
+    MoveFacts facts;
+    SteadyTime born;
+    SteadyTime next_phase;
+    std::optional<SteadyTime> aborted;  ///< when an abort that was asked for is through
+    bool asked_to_end = false;
+};
+
+/// KubeVirt, the launcher and the API server.
+struct World {
+    explicit World(std::mt19937_64& source) : random(source) {}
+
+    [[nodiscard]] std::uint64_t dice(std::uint64_t sides) { return random() % sides; }
+    [[nodiscard]] Move* unfinished() {
+        const auto found = std::find_if(moves.begin(), moves.end(),
+                                        [](const auto& move) { return !move.facts.is_final(); });
+        return found != moves.end() ? &*found : nullptr;
+    }
+    [[nodiscard]] std::vector<MoveFacts> listed() const {
+        std::vector<MoveFacts> all;
+        for (const auto& move : moves) {
+            all.push_back(move.facts);
+        }
+        return all;
+    }
+    void add_move(const char* prefix) {
+        const auto name = prefix + std::to_string(++named);
+        moves.push_back({.facts = {.name = name, .target_pod = "pod-" + name},
+                         .born = now,
+                         .next_phase = now + milliseconds{dice(3000)},
+                         .aborted = {}});
+    }
+    void fail_move(Move& move) {
+        move.facts.phase = MovePhase::failed;
+        post_copy = false;
+        next_try = now + 20s * (1U << failures++);
+    }
+
+    void pass() {
+        now += tick;
+        if (vmi.marked_node == vmi.node && vmi.strategy != EvictionStrategy::external &&
+            vmi.migratable && !vmi.deleting && now >= next_try && unfinished() == nullptr) {
+            add_move("k-");
+        }
+        auto* const move = unfinished();
+        if (move == nullptr) {
+            return;
+        }
+        if (move->aborted && now >= *move->aborted && !post_copy) {
+            fail_move(*move);
+        } else if (now >= move->next_phase && !stuck) {
+            go_on(*move);
+        }
+    }
+    void go_on(Move& move) {
+        move.next_phase = now + milliseconds{dice(3000)};
+        if (dice(12) == 0 && !post_copy) {
+            fail_move(move);
+        } else if (move.facts.phase != MovePhase::running) {
+            move.facts.phase = static_cast<MovePhase>(static_cast<int>(move.facts.phase) + 1);
+            if (move.asked_to_end && move.facts.phase == MovePhase::running) {
+                move.aborted = now + milliseconds{dice(2000)};
+            }
+        } else if (dice(4) == 0) {
+            post_copy = true;
+        } else {
+            move.facts.phase = MovePhase::succeeded;
+            vmi.node = "n2";
+            vmi.marked_node.clear();
+            post_copy = false;
+        }
+    }
+
+    [[nodiscard]] EvictionOutcome eviction() const {
+        return pod_failed ? EvictionOutcome::evicted
+                          : eviction_outcome(vmi.strategy, vmi.migratable);
+    }
+    Outcome delete_move(const std::string& name) {
+        const auto at = std::find_if(moves.begin(), moves.end(),
+                                     [&](const auto& one) { return one.facts.name == name; });
+        if (at == moves.end() || at->facts.is_final()) {
+            return Outcome::done;
+        }
+        at->asked_to_end = true;
+        if (at->facts.phase <= MovePhase::scheduling) {
+            moves.erase(at);
+        } else if (at->facts.phase == MovePhase::running) {
+            at->aborted = now + milliseconds{dice(2000)};
+        }
+        return Outcome::done;
+    }
+    Outcome delete_target(const std::string& pod) {
+        for (auto& move : moves) {
+            if (move.facts.target_pod == pod && move.facts.phase == MovePhase::prepared) {
+                move.asked_to_end = true;
+                move.aborted = now + 500ms;
+            }
+        }
+        return Outcome::done;
+    }
+    Outcome create_move() {
+        if (unfinished() != nullptr || !vmi.migratable || !exists) {
+            return Outcome::refused;
+        }
+        add_move("ours-");
+        return Outcome::done;
+    }
+
+    std::mt19937_64& random;
+    SteadyTime now = start;
+    bool exists = true;
+    bool api_up = true;
+    bool stuck = false;
+    bool pod_failed = false;
+    bool post_copy = false;
+    VmiFacts vmi;
+    std::vector<Move> moves;
+    SteadyTime next_try = start;
+    unsigned failures = 0;
+    unsigned named = 0;
+};
+
+class Story {
+public:
+    explicit Story(std::uint64_t seed) : random_(seed), world_(random_) {
+        constexpr std::array strategies{EvictionStrategy::live_migrate,
+                                        EvictionStrategy::live_migrate,
+                                        EvictionStrategy::live_migrate_if_possible,
+                                        EvictionStrategy::external, EvictionStrategy::none};
+        world_.vmi.uid = "u";
+        world_.vmi.phase = "Running";
+        world_.vmi.node = "n1";
+        world_.vmi.strategy = strategies.at(world_.dice(strategies.size()));
+        world_.vmi.migratable = world_.dice(8) != 0;
+        world_.pod_failed = world_.dice(10) == 0;
+        world_.stuck = world_.dice(4) == 0;
+        outlook_.budget.ends = std::chrono::seconds{5 + world_.dice(90)};
+        outlook_.duration = milliseconds{world_.dice(20'000)};
+        outlook_.pod_failed = world_.pod_failed;
+        settings_.node = "n1";
+        settings_.vmi_uid = "u";
+        settings_.stamp = world_.dice(3) == 0;
+        stamp_sticks_ = world_.dice(2) == 0;
+        begin();
+    }
+
+    void play() {
+        const auto end = start + outlook_.budget.ends;
+        while (world_.now <= end + 1s && !::testing::Test::HasFailure()) {
+            happen();
+            world_.pass();
+            look();
+            ask();
+            if (world_.dice(10) == 0) {
+                call_hook();
+            }
+            check(end);
+        }
+        const auto stop_by = end - settings_.reserve;
+        if (given_up_at_ && up_since_ <= *given_up_at_ && *given_up_at_ <= stop_by - 3s &&
+            world_.exists && !world_.vmi.deleting && world_.vmi.node == "n1" &&
+            world_.vmi.strategy != EvictionStrategy::external) {
+            EXPECT_EQ(world_.vmi.marked_node, "") << "KubeVirt goes on to move it";
+        }
+        EXPECT_TRUE(machine_->state() == EvacuationState::moved ||
+                    machine_->state() == EvacuationState::released)
+            << to_string(machine_->state()) << ": " << machine_->reason();
+    }
+
+    [[nodiscard]] EvacuationState state() const { return machine_->state(); }
+    [[nodiscard]] unsigned restarts() const { return restarts_; }
+    [[nodiscard]] unsigned checked() const { return checked_; }
+
+private:
+    void begin() {
+        machine_.emplace(settings_, world_.now);
+        order_.reset();
+        last_step_ = Step::read_vmi;
+        told_unfinished_ = false;
+        was_listed_ = false;
+        given_up_at_.reset();
+        knows_deletion_ = false;
+        vetoed_ = false;
+        touches_ = 0;
+        machine_->saw_outlook(outlook_, world_.now);
+        machine_->saw_launcher({.alive = true, .marked = true}, world_.now,
+                               std::chrono::floor<milliseconds>(world_.now - start));
+    }
+
+    /// What nobody here wanted.
+    void happen() {
+        switch (world_.dice(700)) {
+            case 0:
+                world_.vmi.deleting = true;
+                break;
+            case 1:
+                world_.exists = false;
+                break;
+            case 2:
+                ++restarts_;
+                begin();
+                break;
+            case 3:
+                if (auto* const move = world_.unfinished()) {
+                    world_.delete_move(move->facts.name);
+                }
+                break;
+            case 4:
+                world_.create_move();
+                break;
+            case 5:
+                // Between a dry run and the eviction nobody can see this.
+                if (last_step_ != Step::dry_run && last_step_ != Step::evict) {
+                    world_.vmi.migratable = !world_.vmi.migratable;
+                }
+                break;
+            case 6:
+                world_.stuck = !world_.stuck;
+                break;
+            default:
+                break;
+        }
+        if (world_.dice(150) == 0) {
+            world_.api_up = !world_.api_up;
+        }
+    }
+
+    void look() {
+        machine_->saw_launcher({.alive = true, .marked = true, .post_copy = world_.post_copy},
+                               world_.now);
+        if (!world_.api_up) {
+            return;
+        }
+        machine_->heard_leader(world_.now);
+        if (world_.dice(3) == 0 && world_.exists) {
+            machine_->saw_vmi(world_.vmi, world_.now);
+        }
+        if (world_.dice(3) == 0 && was_listed_) {
+            machine_->saw_moves(world_.listed(), world_.now);
+            told_unfinished_ = world_.unfinished() != nullptr;
+        }
+    }
+
+    void ask() {
+        if (!order_) {
+            order_ = machine_->next(world_.now);
+            last_step_ = order_ ? order_->step : last_step_;
+            answer_at_ = world_.now + milliseconds{world_.dice(300)};
+            EXPECT_FALSE(order_ && order_->step == Step::create_move && told_unfinished_)
+                << "a second migration is asked for";
+        }
+        if (order_ && world_.now >= answer_at_) {
+            const auto order = *std::exchange(order_, std::nullopt);
+            carry_out(order);
+        }
+    }
+
+    void carry_out(const EvacuationOrder& order) {
+        if (!world_.api_up) {
+            machine_->answered(order, Outcome::unavailable, world_.now);
+            return;
+        }
+        // An answer may be lost behind its effect.
+        const bool lost = world_.dice(15) == 0;
+        if (order.step == Step::read_vmi && !lost) {
+            knows_deletion_ = knows_deletion_ || !world_.exists || world_.vmi.deleting;
+            machine_->read_vmi(world_.exists ? std::optional{world_.vmi} : std::nullopt,
+                               world_.now);
+            // What was read may change right behind.
+            world_.vmi.migratable = world_.vmi.migratable != (world_.dice(10) == 0);
+            return;
+        }
+        if (order.step == Step::list_moves && !lost) {
+            was_listed_ = true;
+            told_unfinished_ = world_.unfinished() != nullptr;
+            machine_->saw_moves(world_.listed(), world_.now);
+            return;
+        }
+        const auto outcome = effect(order);
+        touches_ += order.step == Step::touch && !lost ? 1 : 0;
+        machine_->answered(order, lost ? Outcome::unavailable : outcome, world_.now);
+    }
+
+    Outcome effect(const EvacuationOrder& order) {
+        switch (order.step) {
+            case Step::read_vmi:
+            case Step::list_moves:
+                return Outcome::unavailable;
+            case Step::stamp:
+                if (stamp_sticks_) {
+                    world_.vmi.marked_node = world_.vmi.node;
+                }
+                return stamp_sticks_ ? Outcome::done : Outcome::undone;
+            case Step::dry_run:
+                return outcome_of(world_.eviction());
+            case Step::evict:
+                EXPECT_NE(world_.eviction(), EvictionOutcome::evicted) << "a VM was evicted";
+                if (world_.eviction() == EvictionOutcome::marked) {
+                    world_.vmi.marked_node = world_.vmi.node;
+                }
+                return outcome_of(world_.eviction());
+            case Step::create_move:
+                return world_.create_move();
+            case Step::cancel_mark:
+                world_.vmi.marked_node.clear();
+                return Outcome::done;
+            case Step::delete_move:
+                return world_.delete_move(order.object);
+            case Step::delete_target:
+                return world_.delete_target(order.object);
+            case Step::touch:
+                return Outcome::done;
+        }
+        return Outcome::refused;
+    }
+
+    static Outcome outcome_of(EvictionOutcome outcome) {
+        switch (outcome) {
+            case EvictionOutcome::evicted:
+                return Outcome::would_evict;
+            case EvictionOutcome::refused:
+                return Outcome::refused;
+            case EvictionOutcome::marked:
+                break;
+        }
+        return Outcome::done;
+    }
+
+    void call_hook() {
+        const bool allow = machine_->answer(world_.now).allow;
+        if (allow) {
+            return;
+        }
+        vetoed_ = true;
+        EXPECT_FALSE(knows_deletion_) << "a veto after a read that showed deletion";
+        const auto* const move = world_.unfinished();
+        const bool post_copy = world_.post_copy && move != nullptr;
+        EXPECT_TRUE(post_copy || world_.now < machine_->stop_by()) << "a veto into the reserve";
+    }
+
+    void check(SteadyTime end) {
+        const auto stop_by = end - settings_.reserve;
+        // With the server there all the time since the moment for it, nothing is left that was not
+        // told to end.
+        up_since_ = world_.api_up ? up_since_ : world_.now + tick;
+        const bool could = up_since_ <= stop_by - settings_.abort_time - 4s;
+        const auto state = machine_->state();
+        if (state != EvacuationState::released && state != EvacuationState::suspected) {
+            held_until_ = world_.now;
+        }
+        if (state == EvacuationState::given_up && !given_up_at_) {
+            given_up_at_ = world_.now;
+        }
+        if (world_.now == stop_by && could && held_until_ >= stop_by - settings_.abort_time &&
+            state == EvacuationState::released && !world_.vmi.deleting && world_.exists) {
+            ++checked_;
+            const auto* const move = world_.unfinished();
+            EXPECT_TRUE(move == nullptr || move->asked_to_end || world_.post_copy ||
+                        move->born > stop_by - settings_.abort_time - 4s)
+                << "the reserve is spent on " << move->facts.name;
+        }
+        EXPECT_LE(touches_, vetoed_ ? 1U : 0U);
+    }
+
+    std::mt19937_64 random_;
+    World world_;
+    EvacuationSettings settings_;
+    Outlook outlook_;
+    bool stamp_sticks_ = false;
+    std::optional<Evacuation> machine_;
+    std::optional<EvacuationOrder> order_;
+    Step last_step_ = Step::read_vmi;
+    SteadyTime answer_at_{};
+    SteadyTime up_since_{};
+    SteadyTime held_until_{};
+    std::optional<SteadyTime> given_up_at_;
+    unsigned checked_ = 0;
+    bool was_listed_ = false;
+    bool told_unfinished_ = false;
+    bool knows_deletion_ = false;
+    bool vetoed_ = false;
+    unsigned touches_ = 0;  ///< that were answered
+    unsigned restarts_ = 0;
+};
+
+TEST(EvacuationModelTest, WhateverHappensNothingIsLostAndNothingHeldForEver) {
+    constexpr std::uint64_t stories = 4000;
+    unsigned moved = 0;
+    unsigned restarts = 0;
+    unsigned checked = 0;
+    for (std::uint64_t seed = 1; seed <= stories; ++seed) {
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        Story story(seed);
+        story.play();
+        moved += story.state() == EvacuationState::moved ? 1 : 0;
+        restarts += story.restarts();
+        checked += story.checked();
+        if (HasFailure()) {
+            return;
+        }
+    }
+    EXPECT_GT(moved, stories / 20);
+    EXPECT_LT(moved, stories * 19 / 20);
+    EXPECT_GT(restarts, stories / 20);
+    EXPECT_GT(checked, stories / 100);
+}
+
+}  // namespace
+}  // namespace scout::migration

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the mark until the VM is asked to be moved, and what keeps that from being done.
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include <gmock/gmock.h>
+
+#include "tests/migration/evacuation_fixture.h"
+
+namespace scout::migration {
+namespace {
+
+using namespace std::chrono_literals;
+using State = EvacuationState;
+using Step = EvacuationStep;
+using testing::HasSubstr;
+
+class EvacuationTest : public EvacuationFixture {};
+
+TEST_F(EvacuationTest, WithoutAMarkNothingIsAskedAndNothingHeld) {
+    machine.saw_launcher({.alive = true}, now);
+    machine.saw_vmi(movable(), now);
+    EXPECT_EQ(machine.state(), State::idle);
+    EXPECT_FALSE(next());
+    EXPECT_FALSE(machine.wake(now));
+    EXPECT_FALSE(vetoes());
+}
+
+/// Case 33.
+TEST_F(EvacuationTest, AMarkWithoutDeletionIsHeldAndMovedOnce) {
+    mark();
+    EXPECT_THAT(machine.answer(now).why, HasSubstr("deciding"));
+    expect_read(movable());
+    EXPECT_EQ(machine.state(), State::held);
+    EXPECT_THAT(machine.answer(now).why, HasSubstr("may stop in 35.0 s at the latest"));
+    expect_list({});
+    expect(Step::dry_run, StepOutcome::done);
+    expect(Step::evict, StepOutcome::done);
+    EXPECT_FALSE(next());
+    kubevirt_marks();
+    moves({{.name = "k-1", .phase = MovePhase::running, .target_pod = "p-1"}});
+    EXPECT_EQ(machine.state(), State::moving);
+    EXPECT_TRUE(vetoes());
+    auto there = movable();
+    there.node = "n2";
+    machine.saw_vmi(there, now);
+    EXPECT_EQ(machine.state(), State::moved);
+    EXPECT_EQ(machine.reason(), "it runs on n2");
+    EXPECT_FALSE(vetoes());
+    EXPECT_FALSE(next());
+}
+
+/// Case 33: the cached copy does not show it yet.
+TEST_F(EvacuationTest, DeletedInTheApiItIsReleasedWhenTheReadHasAnswered) {
+    mark();
+    machine.saw_vmi(movable(), now);
+    EXPECT_TRUE(vetoes());
+    auto deleting = movable();
+    deleting.deleting = true;
+    expect_read(deleting);
+    EXPECT_EQ(machine.state(), State::released);
+    EXPECT_FALSE(vetoes());
+    expect(Step::touch, StepOutcome::done);
+    EXPECT_FALSE(next());
+}
+
+TEST_F(EvacuationTest, AVmiOfTheSameNameIsAnotherOne) {
+    mark();
+    auto other = movable();
+    other.uid = "another";
+    machine.saw_vmi(other, now);
+    EXPECT_EQ(machine.state(), State::suspected);
+    expect_read(other);
+    EXPECT_EQ(machine.state(), State::released);
+    EXPECT_THAT(machine.reason(), HasSubstr("gone"));
+}
+
+TEST_F(EvacuationTest, WithoutAnAnswerThePayloadDecidesAndNothingIsAskedForBeforeOne) {
+    mark();
+    machine.saw_vmi(movable(), now);
+    expect(Step::read_vmi, StepOutcome::unavailable);
+    EXPECT_EQ(machine.state(), State::held);
+    EXPECT_FALSE(next());
+    pass(250ms);
+    expect(Step::read_vmi, StepOutcome::unavailable);
+    EXPECT_EQ(machine.wake(now), now + 500ms);
+    pass(500ms);
+    expect_read(movable());
+    expect_list({});
+    expect(Step::dry_run, StepOutcome::done);
+}
+
+struct NotMoved {
+    const char* name;
+    EvictionStrategy strategy;
+    bool migratable;
+    const char* reason;
+};
+class NotMovedTest : public EvacuationTest, public testing::WithParamInterface<NotMoved> {};
+
+TEST_P(NotMovedTest, IsReleasedAtOnce) {
+    mark();
+    auto facts = movable();
+    facts.strategy = GetParam().strategy;
+    facts.migratable = GetParam().migratable;
+    facts.not_migratable = GetParam().migratable ? "" : "DisksNotLiveMigratable";
+    expect_read(facts);
+    EXPECT_EQ(machine.state(), State::released);
+    EXPECT_THAT(machine.reason(), HasSubstr(GetParam().reason));
+    EXPECT_FALSE(vetoes());
+    EXPECT_FALSE(next()) << "nothing was held, so nothing is to be hurried";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Strategies, NotMovedTest,
+    testing::Values(NotMoved{"None", EvictionStrategy::none, true, "strategy is None"},
+                    NotMoved{"LiveMigrate", EvictionStrategy::live_migrate, false,
+                             "DisksNotLiveMigratable"},
+                    NotMoved{"IfPossible", EvictionStrategy::live_migrate_if_possible, false,
+                             "DisksNotLiveMigratable"}),
+    [](const auto& row) { return row.param.name; });
+
+TEST_F(EvacuationTest, ExternalIsMarkedAndHeldAndMovedBySomebodyElse) {
+    mark({.budget = {.ends = 45s, .limit = StopLimit::launcher}, .duration = std::nullopt});
+    auto facts = movable();
+    facts.strategy = EvictionStrategy::external;
+    facts.migratable = false;
+    expect_read(facts);
+    expect_list({});
+    expect(Step::dry_run, StepOutcome::done);
+    expect(Step::evict, StepOutcome::done);
+    EXPECT_FALSE(next());
+    EXPECT_TRUE(vetoes());
+    pass(32s);
+    EXPECT_FALSE(vetoes());
+    // The mark is for who moves it; it goes with the VMI.
+    expect_list({});
+    expect(Step::touch, StepOutcome::done);
+}
+
+TEST_F(EvacuationTest, ExternalThatNobodyCanMarkIsLetGo) {
+    mark();
+    auto facts = movable();
+    facts.strategy = EvictionStrategy::external;
+    expect_read(facts);
+    expect_list({});
+    expect(Step::dry_run, StepOutcome::would_evict);
+    EXPECT_EQ(machine.state(), State::released);
+}
+
+TEST_F(EvacuationTest, ItIsOnlyLookedAtWhereNothingIsToBeDone) {
+    auto observing = settings();
+    observing.act = false;
+    use(observing);
+    mark();
+    expect_read(movable());
+    EXPECT_EQ(machine.state(), State::released);
+    EXPECT_FALSE(vetoes());
+}
+
+TEST_F(EvacuationTest, AnIllGuestIsNotMoved) {
+    mark({.budget = {.ends = 45s, .limit = StopLimit::launcher},
+          .duration = 5s,
+          .queued_in_time = true,
+          .liveness_kill = true});
+    expect_read(movable());
+    EXPECT_EQ(machine.state(), State::released);
+    EXPECT_THAT(machine.reason(), HasSubstr("liveness"));
+}
+
+TEST_F(EvacuationTest, OneThatDoesNotFitIsReleasedAtOnceSoThatItsGuestHasAllTheTime) {
+    mark({.budget = {.ends = 45s, .limit = StopLimit::launcher}, .duration = 33s});
+    expect_read(movable());
+    EXPECT_EQ(machine.state(), State::released);
+    EXPECT_THAT(machine.reason(), HasSubstr("needs 33.0 s at best, and there are 32.0 s"));
+}
+
+TEST_F(EvacuationTest, AHardThresholdLeavesNoTime) {
+    mark({.budget = {.ends = 1s, .limit = StopLimit::kubelet}, .duration = 1s});
+    EXPECT_FALSE(vetoes());
+    EXPECT_EQ(machine.state(), State::released);
+}
+
+TEST_F(EvacuationTest, WhatKubeVirtsQueueDoesNotServeIsReleased) {
+    mark({.budget = {.ends = 45s, .limit = StopLimit::launcher},
+          .duration = 5s,
+          .queued_in_time = false});
+    expect_read(movable());
+    EXPECT_EQ(machine.state(), State::released);
+    EXPECT_THAT(machine.reason(), HasSubstr("too many"));
+}
+
+TEST_F(EvacuationTest, TheProposalsOwnWayIsFirstAndIsForgottenWhereItIsUndone) {
+    auto stamping = settings();
+    stamping.stamp = true;
+    use(stamping);
+    mark();
+    expect_read(movable());
+    expect_list({});
+    expect(Step::stamp, StepOutcome::undone);
+    expect(Step::dry_run, StepOutcome::done);
+}
+
+TEST_F(EvacuationTest, WhereTheMarkStaysNothingElseIsAskedFor) {
+    auto stamping = settings();
+    stamping.stamp = true;
+    use(stamping);
+    mark();
+    expect_read(movable());
+    expect_list({});
+    expect(Step::stamp, StepOutcome::done);
+    EXPECT_FALSE(next());
+    EXPECT_TRUE(vetoes());
+}
+
+TEST_F(EvacuationTest, AnEvictionThatWouldBeOneIsNeverSent) {
+    mark();
+    expect_read(movable());
+    expect_list({});
+    expect(Step::dry_run, StepOutcome::would_evict);
+    expect(Step::create_move, StepOutcome::done);
+    EXPECT_FALSE(next());
+}
+
+TEST_F(EvacuationTest, APodThatHasFailedIsNotEvicted) {
+    mark({.budget = {.ends = 45s, .limit = StopLimit::launcher},
+          .duration = 5s,
+          .queued_in_time = true,
+          .liveness_kill = false,
+          .pod_failed = true});
+    expect_read(movable());
+    expect_list({});
+    expect(Step::create_move, StepOutcome::done);
+}
+
+/// What a dry run says holds for that moment.
+TEST_F(EvacuationTest, AfterALostAnswerTheDryRunIsMadeAgain) {
+    mark();
+    expect_read(movable());
+    expect_list({});
+    expect(Step::dry_run, StepOutcome::done);
+    expect(Step::evict, StepOutcome::unavailable);
+    pass(250ms);
+    expect(Step::dry_run, StepOutcome::done);
+    expect(Step::evict, StepOutcome::done);
+}
+
+TEST_F(EvacuationTest, AfterALostAnswerNoSecondMigrationIsMade) {
+    mark();
+    expect_read(movable());
+    expect_list({});
+    expect(Step::dry_run, StepOutcome::refused);
+    expect(Step::create_move, StepOutcome::unavailable);
+    pass(250ms);
+    expect_list({{.name = "ours-1", .phase = MovePhase::pending, .target_pod = {}}});
+    EXPECT_EQ(machine.state(), State::moving);
+    EXPECT_FALSE(next());
+}
+
+TEST_F(EvacuationTest, AMigrationThatSomebodyElseBeganIsFollowed) {
+    mark();
+    expect_read(movable());
+    expect_list({{.name = "theirs", .phase = MovePhase::pending, .target_pod = {}}});
+    EXPECT_EQ(machine.state(), State::moving);
+    EXPECT_FALSE(next());
+    EXPECT_TRUE(vetoes());
+}
+
+TEST_F(EvacuationTest, ARefusedMigrationIsAskedForOnceMoreForSomebodyMayHaveBeenFaster) {
+    mark();
+    expect_read(movable());
+    expect_list({});
+    expect(Step::dry_run, StepOutcome::refused);
+    expect(Step::create_move, StepOutcome::refused);
+    expect_list({});
+    expect(Step::create_move, StepOutcome::refused);
+    EXPECT_EQ(machine.state(), State::released);
+    EXPECT_THAT(machine.reason(), HasSubstr("refuses"));
+}
+
+TEST_F(EvacuationTest, AMarkThatIsThereAlreadyIsEnough) {
+    mark();
+    auto marked = movable();
+    marked.marked_node = "n1";
+    expect_read(marked);
+    expect_list({});
+    EXPECT_FALSE(next());
+    EXPECT_TRUE(vetoes());
+}
+
+TEST_F(EvacuationTest, WithoutALeaderNothingIsHeldForLong) {
+    mark({.budget = {.ends = 315s, .limit = StopLimit::launcher}, .duration = 5s});
+    machine.saw_vmi(movable(), now);
+    expect(Step::read_vmi, StepOutcome::unavailable);
+    pass(59s);
+    EXPECT_TRUE(vetoes());
+    pass(1s);
+    EXPECT_FALSE(vetoes());
+    EXPECT_THAT(machine.reason(), HasSubstr("leader"));
+}
+
+TEST_F(EvacuationTest, AMoveThatIsOnItsWayNeedsNoLeader) {
+    mark({.budget = {.ends = 315s, .limit = StopLimit::launcher}, .duration = 5s});
+    expect_read(movable());
+    expect_list({{.name = "k-1", .phase = MovePhase::running, .target_pod = "p-1"}});
+    pass(2min);
+    EXPECT_TRUE(vetoes());
+}
+
+/// An agent that starts in the middle knows how long it is marked from elsewhere.
+TEST_F(EvacuationTest, AfterARestartTheTimeThatPassedCounts) {
+    machine.saw_outlook({.budget = {.ends = 45s, .limit = StopLimit::launcher}, .duration = 5s},
+                        now);
+    machine.saw_launcher({.alive = true, .marked = true}, now, 30s);
+    expect_read(movable());
+    EXPECT_EQ(machine.state(), State::released);
+    EXPECT_EQ(machine.stop_by(), now + 5s);
+}
+
+TEST_F(EvacuationTest, AGuestThatEndsByItselfIsLetGo) {
+    on_its_way();
+    machine.saw_launcher({.alive = false, .marked = true}, now);
+    EXPECT_EQ(machine.state(), State::released);
+    EXPECT_FALSE(next());
+}
+
+/// A migration that just brought it here: what lags still names the node before.
+TEST_F(EvacuationTest, WhatLagsDoesNotMakeItMoved) {
+    mark();
+    auto before = movable();
+    before.node = "n0";
+    machine.saw_vmi(before, now);
+    EXPECT_EQ(machine.state(), State::suspected);
+    expect_read(movable());
+    EXPECT_EQ(machine.state(), State::held);
+}
+
+}  // namespace
+}  // namespace scout::migration
