@@ -217,6 +217,19 @@ Task<ApiResult<void>> Client::evict(ObjectName pod, Preconditions preconditions,
     co_return without_body(std::move(answer));
 }
 
+Task<ApiResult<void>> Client::command(Target target, std::string body, CallOptions options) {
+    // KubeVirt's API server refuses to answer in JSON where it has nothing to say.
+    Call call{.name = name_of("update", target),
+              .request = {.method = "PUT",
+                          .target = path_of(target),
+                          .content_type = std::string{json_type},
+                          .accept = "*/*",
+                          .body = std::move(body)},
+              .options = options};
+    auto answer = co_await make(std::move(call));
+    co_return without_body(std::move(answer));
+}
+
 Task<Status> Client::pass_rate_limit(Urgency urgency, SteadyTime deadline) {
     const auto now = clock_.steady();
     const auto turn = rate_.reserve(urgency, now, std::chrono::floor<milliseconds>(deadline - now));

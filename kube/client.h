@@ -54,8 +54,8 @@ struct ClientConfig {
 /// Bodies and answers are JSON texts. Loop thread only; transport and clock must outlive it, and it
 /// must outlive its calls. Repeated, with jitter and as Retry-After asks, are 429, 500, 502, 503,
 /// 504, lost connections and attempts over their limit, and only for calls that may be made twice:
-/// get, merge patch, apply, delete by uid, reviews, and every dry run. create, update, JSON patch
-/// and eviction are made once. Writes ask for strict field validation: an unknown field is
+/// get, merge patch, apply, delete by uid, reviews, and every dry run. create, update, JSON patch,
+/// eviction and commands are made once. Writes ask for strict field validation: an unknown field is
 /// an error, not a loss.
 class Client {
 public:
@@ -94,6 +94,11 @@ public:
     /// is in ApiError::text, and it is not repeated.
     [[nodiscard]] Task<ApiResult<void>> evict(ObjectName pod, Preconditions preconditions,
                                               CallOptions options = {});
+
+    /// Has something done by a PUT to a subresource that is no object, as KubeVirt's are. Made
+    /// once; an answer in any form will do.
+    [[nodiscard]] Task<ApiResult<void>> command(Target target, std::string body,
+                                                CallOptions options = {});
 
     /// A question that the server answers to a POST and stores nowhere (SubjectAccessReview,
     /// TokenReview): may be repeated. Typed ones are in kube/reviews.h.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kube/resource.h"
 
+#include <algorithm>
+
 #include "base/percent.h"
 
 namespace scout::kube {
@@ -20,8 +22,11 @@ std::string collection_path(const Resource& resource, std::string_view space) {
 std::string object_path(const Resource& resource, const ObjectName& object,
                         std::string_view subresource) {
     std::string path = collection_path(resource, object.space) + "/" + percent_encode(object.name);
-    if (!subresource.empty()) {
-        path += "/" + percent_encode(subresource);
+    // One may lie in another: "evacuate/cancel".
+    while (!subresource.empty()) {
+        const auto end = std::min(subresource.find('/'), subresource.size());
+        path += "/" + percent_encode(subresource.substr(0, end));
+        subresource.remove_prefix(std::min(end + 1, subresource.size()));
     }
     return path;
 }

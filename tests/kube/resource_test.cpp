@@ -33,5 +33,12 @@ TEST(QueryTest, LeavesOutWhatIsEmpty) {
               "?labelSelector=x%20in%20%28y%2Cz%29&limit=500");
 }
 
+TEST(ResourceTest, ASubresourceMayLieInAnother) {
+    EXPECT_EQ(object_path(resources::pods(), {.space = "ns", .name = "p"}, "evacuate/cancel"),
+              "/api/v1/namespaces/ns/pods/p/evacuate/cancel");
+    EXPECT_EQ(object_path(resources::pods(), {.space = "ns", .name = "p"}, "a b/c%"),
+              "/api/v1/namespaces/ns/pods/p/a%20b/c%25");
+}
+
 }  // namespace
 }  // namespace scout::kube

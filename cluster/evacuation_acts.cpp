@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/evacuation_acts.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "cluster/evacuation_facts.h"
+#include "kube/json.h"
+#include "kube/list_document.h"
+#include "kube/query.h"
+#include "kube/shared_text.h"
+
+namespace scout::cluster {
+namespace {
+
+namespace json = boost::json;
+using migration::EvacuationStep;
+using migration::StepOutcome;
+using namespace std::chrono_literals;
+
+// The hook is vetoed meanwhile, and an agent decides without an answer after that.
+constexpr std::chrono::milliseconds read_limit = 1s;
+constexpr std::chrono::milliseconds act_limit = 5s;
+// A target that nobody can schedule must not take up the whole of the time (dossier §6.5).
+constexpr const char* unschedulable_seconds = "20";
+
+kube::CallOptions urgent(std::chrono::milliseconds limit) {
+    return {.urgency = kube::Urgency::urgent, .limit = limit};
+}
+
+kube::Target vmi_of(const EvacuationSubject& subject) {
+    return {.resource = kube::resources::virtual_machine_instances(),
+            .object = {.space = subject.space, .name = subject.vmi}};
+}
+
+kube::Target cancel_of(const EvacuationSubject& subject) {
+    return {.resource = {.group = "subresources.kubevirt.io",
+                         .version = "v1",
+                         .plural = "virtualmachineinstances",
+                         .kind = "VirtualMachineInstance"},
+            .object = {.space = subject.space, .name = subject.vmi},
+            .subresource = "evacuate/cancel"};
+}
+
+/// Nobody answered, or somebody who could not: the same may go well later.
+bool may_pass(const kube::ApiError& failure) noexcept {
+    return failure.status == 0 || failure.status == 429 || failure.status >= 500;
+}
+
+StepOutcome outcome_of(const kube::ApiResult<void>& answer) {
+    if (answer) {
+        return StepOutcome::done;
+    }
+    return may_pass(answer.error()) ? StepOutcome::unavailable : StepOutcome::refused;
+}
+
+StepOutcome outcome_of(kube::ApiResult<std::string> answer) {
+    return outcome_of(kube::without_body(std::move(answer)));
+}
+
+/// The uid keeps it from another VMI that has taken the name.
+std::string patch_of(const EvacuationSubject& subject, json::object metadata, json::object status) {
+    metadata["uid"] = subject.vmi_uid;
+    json::object patch{{"metadata", std::move(metadata)}};
+    if (!status.empty()) {
+        patch["status"] = std::move(status);
+    }
+    return json::serialize(patch);
+}
+
+template <class T>
+Result<T> decode(std::string& text, Result<T> (*decoder)(kube::JsonObject&)) {
+    kube::TextPool texts;
+    kube::JsonReader reader(texts);
+    auto object = reader.parse(kube::PaddedText::of(text));
+    return object ? decoder(*object) : fail(std::move(object.error()));
+}
+
+/// The VMIMs of the VMI that a list holds; those that cannot be read are left out, but make it an
+/// error: one of them may be under way.
+Result<std::vector<kube::Migration>> moves_in(std::string& body, const EvacuationSubject& subject) {
+    auto list = kube::split_list(kube::PaddedText::of(body));
+    if (!list) {
+        return fail(std::move(list.error()));
+    }
+    std::vector<kube::Migration> moves;
+    kube::TextPool texts;
+    kube::JsonReader reader(texts);
+    for (const auto& item : list->items) {
+        auto object = reader.parse(item);
+        auto move = object ? kube::decode_migration(*object) : fail(std::move(object.error()));
+        if (!move) {
+            return fail(std::move(move.error()));
+        }
+        if (move->vmi_name == subject.vmi) {
+            moves.push_back(std::move(*move));
+        }
+    }
+    return moves;
+}
+
+std::string list_path(const EvacuationSubject& subject) {
+    constexpr std::size_t longest_value = 63;
+    kube::Query query;
+    query.add("labelSelector", subject.vmi.size() <= longest_value
+                                   ? "kubevirt.io/vmi-name=" + subject.vmi
+                                   : std::string{});
+    return kube::collection_path(kube::resources::migrations(), subject.space) + query.text();
+}
+
+}  // namespace
+
+bool says_evacuation(std::string_view text, const EvacuationSubject& subject) {
+    const auto wanted =
+        "Eviction triggered evacuation of VMI \"" + subject.space + "/" + subject.vmi + "\"";
+    return text.find(wanted) != std::string_view::npos;
+}
+
+Task<kube::ApiResult<std::optional<kube::Vmi>>> EvacuationActs::get_vmi(
+    EvacuationSubject subject, std::chrono::milliseconds limit) {
+    auto answer = co_await client_.get(vmi_of(subject), urgent(limit));
+    if (!answer && answer.error().status == 404) {
+        co_return std::nullopt;
+    }
+    if (!answer) {
+        co_return tl::unexpected(std::move(answer.error()));
+    }
+    auto vmi = decode(*answer, &kube::decode_vmi);
+    if (!vmi) {
+        co_return tl::unexpected(kube::ApiError{.error = std::move(vmi.error())});
+    }
+    co_return std::move(*vmi);
+}
+
+Task<EvacuationActs::VmiAnswer> EvacuationActs::read_vmi(EvacuationSubject subject) {
+    auto vmi = co_await get_vmi(subject, read_limit);
+    VmiAnswer answer;
+    if (!vmi) {
+        answer.outcome = may_pass(vmi.error()) ? StepOutcome::unavailable : StepOutcome::refused;
+    } else if (*vmi) {
+        answer.facts = vmi_facts(**vmi, subject.strategy);
+    }
+    co_return answer;
+}
+
+Task<EvacuationActs::MovesAnswer> EvacuationActs::list_moves(EvacuationSubject subject) {
+    MovesAnswer answer;
+    auto body = co_await client_.get_path(list_path(subject), urgent(act_limit));
+    if (!body) {
+        answer.outcome = may_pass(body.error()) ? StepOutcome::unavailable : StepOutcome::refused;
+        co_return answer;
+    }
+    const auto moves = moves_in(*body, subject);
+    if (!moves) {
+        answer.outcome = StepOutcome::unavailable;
+        co_return answer;
+    }
+    std::optional<kube::Vmi> vmi;
+    const bool handed_off = std::any_of(moves->begin(), moves->end(), [](const auto& move) {
+        return move_phase(move.phase.view()) == migration::MovePhase::prepared;
+    });
+    if (handed_off) {
+        auto read = co_await get_vmi(subject, act_limit);
+        vmi = read ? std::move(*read) : std::nullopt;
+    }
+    for (const auto& move : *moves) {
+        answer.moves.push_back(move_facts(move, vmi ? &*vmi : nullptr));
+    }
+    co_return answer;
+}
+
+Task<StepOutcome> EvacuationActs::carry_out(EvacuationSubject subject,
+                                            migration::EvacuationOrder order) {
+    switch (order.step) {
+        case EvacuationStep::read_vmi:
+        case EvacuationStep::list_moves:
+            break;
+        case EvacuationStep::stamp:
+            return stamp(std::move(subject));
+        case EvacuationStep::dry_run:
+            return evict(std::move(subject), true);
+        case EvacuationStep::evict:
+            return evict(std::move(subject), false);
+        case EvacuationStep::create_move:
+            return create_move(std::move(subject));
+        case EvacuationStep::cancel_mark:
+            return cancel_mark(std::move(subject));
+        case EvacuationStep::delete_move:
+            return remove({.resource = kube::resources::migrations(),
+                           .object = {.space = subject.space, .name = order.object}});
+        case EvacuationStep::delete_target:
+            return remove({.resource = kube::resources::pods(),
+                           .object = {.space = subject.space, .name = order.object}});
+        case EvacuationStep::touch:
+            return touch(std::move(subject));
+    }
+    throw std::logic_error("reads have functions of their own");
+}
+
+/// KubeVirt's webhook undoes it for everybody but its own accounts, and answers 200: what counts is
+/// what was stored.
+Task<StepOutcome> EvacuationActs::stamp(EvacuationSubject subject) {
+    auto patch = patch_of(subject, {}, {{"evacuationNodeName", subject.node}});
+    auto answer =
+        co_await client_.merge_patch(vmi_of(subject), std::move(patch), urgent(act_limit));
+    if (!answer) {
+        co_return outcome_of(std::move(answer));
+    }
+    const auto stored = decode(*answer, &kube::decode_vmi);
+    const bool stays = stored && stored->evacuation_node == subject.node;
+    co_return stays ? StepOutcome::done : StepOutcome::undone;
+}
+
+/// Every refusal of the webhook is a 429; only its text tells them apart (dossier §4.1).
+Task<StepOutcome> EvacuationActs::evict(EvacuationSubject subject, bool dry_run) {
+    kube::ObjectName pod{.space = subject.space, .name = subject.pod};
+    kube::Preconditions same{.uid = subject.pod_uid};
+    auto options = urgent(act_limit);
+    options.dry_run = dry_run;
+    const auto answer = co_await client_.evict(std::move(pod), std::move(same), options);
+    if (answer) {
+        co_return StepOutcome::would_evict;
+    }
+    if (answer.error().status == 429) {
+        co_return says_evacuation(answer.error().text, subject) ? StepOutcome::done
+                                                                : StepOutcome::refused;
+    }
+    co_return outcome_of(answer);
+}
+
+Task<StepOutcome> EvacuationActs::create_move(EvacuationSubject subject) {
+    json::object metadata{
+        {"generateName", "virt-scout-"},
+        {"namespace", subject.space},
+        {"annotations",
+         {{"kubevirt.io/migrationUnschedulablePodTimeoutSeconds", unschedulable_seconds}}}};
+    json::object body{{"apiVersion", "kubevirt.io/v1"},
+                      {"kind", "VirtualMachineInstanceMigration"},
+                      {"metadata", std::move(metadata)},
+                      {"spec", {{"vmiName", subject.vmi}}}};
+    kube::Target collection{.resource = kube::resources::migrations(),
+                            .object = {.space = subject.space}};
+    auto answer =
+        co_await client_.create(std::move(collection), json::serialize(body), urgent(act_limit));
+    co_return outcome_of(std::move(answer));
+}
+
+/// Of a VMI that is gone nothing is left to cancel.
+Task<StepOutcome> EvacuationActs::cancel_mark(EvacuationSubject subject) {
+    auto body = json::serialize(json::object{{"evacuationNodeName", subject.node}});
+    const auto answer =
+        co_await client_.command(cancel_of(subject), std::move(body), urgent(act_limit));
+    co_return !answer && answer.error().status == 404 ? StepOutcome::done : outcome_of(answer);
+}
+
+Task<StepOutcome> EvacuationActs::remove(kube::Target target) {
+    kube::Preconditions none;
+    const auto answer =
+        co_await client_.remove(std::move(target), std::move(none), urgent(act_limit));
+    co_return !answer && answer.error().status == 404 ? StepOutcome::done : outcome_of(answer);
+}
+
+Task<StepOutcome> EvacuationActs::touch(EvacuationSubject subject) {
+    json::object annotations{{"virt-scout.io/released", rfc3339(clock_.wall())}};
+    auto patch = patch_of(subject, {{"annotations", std::move(annotations)}}, {});
+    auto answer =
+        co_await client_.merge_patch(vmi_of(subject), std::move(patch), urgent(act_limit));
+    co_return outcome_of(std::move(answer));
+}
+
+}  // namespace scout::cluster

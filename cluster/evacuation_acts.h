@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/task.h"
+#include "kube/client.h"
+#include "kube/objects/vmi.h"
+#include "migration/evacuation.h"
+
+namespace scout::cluster {
+
+/// Which VM an evacuation is of.
+struct EvacuationSubject {
+    std::string space;
+    std::string vmi;
+    std::string vmi_uid;
+    std::string pod;  ///< its launcher
+    std::string pod_uid;
+    std::string node;
+    std::string strategy;  ///< of the KubeVirt object
+};
+
+/// Does an evacuation's steps by calls to the API server (dossier §4, §16). Loop thread; client and
+/// clock must outlive it, and it must outlive its calls.
+class EvacuationActs {
+public:
+    EvacuationActs(kube::Client& client, const Clock& clock) : client_(client), clock_(clock) {}
+
+    struct VmiAnswer {
+        migration::StepOutcome outcome{};
+        std::optional<migration::VmiFacts> facts;  ///< done, and none: there is no such VMI
+    };
+    /// Within a second, or unavailable.
+    [[nodiscard]] Task<VmiAnswer> read_vmi(EvacuationSubject subject);
+
+    struct MovesAnswer {
+        migration::StepOutcome outcome{};
+        std::vector<migration::MoveFacts> moves;
+    };
+    [[nodiscard]] Task<MovesAnswer> list_moves(EvacuationSubject subject);
+
+    /// Every other step.
+    [[nodiscard]] Task<migration::StepOutcome> carry_out(EvacuationSubject subject,
+                                                         migration::EvacuationOrder order);
+
+private:
+    [[nodiscard]] Task<kube::ApiResult<std::optional<kube::Vmi>>> get_vmi(
+        EvacuationSubject subject, std::chrono::milliseconds limit);
+    [[nodiscard]] Task<migration::StepOutcome> stamp(EvacuationSubject subject);
+    [[nodiscard]] Task<migration::StepOutcome> evict(EvacuationSubject subject, bool dry_run);
+    [[nodiscard]] Task<migration::StepOutcome> create_move(EvacuationSubject subject);
+    [[nodiscard]] Task<migration::StepOutcome> cancel_mark(EvacuationSubject subject);
+    [[nodiscard]] Task<migration::StepOutcome> remove(kube::Target target);
+    [[nodiscard]] Task<migration::StepOutcome> touch(EvacuationSubject subject);
+
+    kube::Client& client_;
+    const Clock& clock_;
+};
+
+/// Whether KubeVirt's webhook, by the text of its 429, marked this VMI to be moved, or had before.
+[[nodiscard]] bool says_evacuation(std::string_view text, const EvacuationSubject& subject);
+
+}  // namespace scout::cluster

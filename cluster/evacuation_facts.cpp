@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/evacuation_facts.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace scout::cluster {
+namespace {
+
+using migration::MovePhase;
+
+constexpr std::array<std::pair<std::string_view, MovePhase>, 8> phases{
+    {{"Scheduling", MovePhase::scheduling},
+     {"Scheduled", MovePhase::scheduling},
+     {"PreparingTarget", MovePhase::prepared},
+     {"TargetReady", MovePhase::prepared},
+     {"Running", MovePhase::running},
+     {"Succeeded", MovePhase::succeeded},
+     {"Failed", MovePhase::failed},
+     {"Pending", MovePhase::pending}}};
+
+}  // namespace
+
+MovePhase move_phase(std::string_view phase) noexcept {
+    const auto* const found = std::find_if(phases.begin(), phases.end(),
+                                           [phase](const auto& one) { return one.first == phase; });
+    return found != phases.end() ? found->second : MovePhase::pending;
+}
+
+migration::VmiFacts vmi_facts(const kube::Vmi& vmi, std::string_view strategy) {
+    const auto* const migratable = kube::find_condition(vmi.conditions, "LiveMigratable");
+    const bool can = migratable != nullptr && migratable->status == "True";
+    return {
+        .uid = vmi.meta.uid,
+        .deleting = vmi.deletion.has_value(),
+        .phase = vmi.phase.str(),
+        .node = vmi.node.str(),
+        .marked_node = vmi.evacuation_node.str(),
+        .strategy = migration::effective_strategy(vmi.eviction_strategy.view(), strategy),
+        .migratable = can,
+        .not_migratable = can || migratable == nullptr ? std::string{} : migratable->reason.str()};
+}
+
+migration::MoveFacts move_facts(const kube::Migration& migration, const kube::Vmi* vmi) {
+    const bool told = vmi != nullptr && vmi->migration && vmi->migration->uid == migration.meta.uid;
+    return {.name = migration.meta.name,
+            .phase = move_phase(migration.phase.view()),
+            .target_pod = told ? vmi->migration->target_pod.str() : std::string{}};
+}
+
+}  // namespace scout::cluster

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "kube/objects/migration.h"
+#include "kube/objects/vmi.h"
+#include "migration/evacuation.h"
+
+namespace scout::cluster {
+
+/// What a VMI says to an evacuation. `strategy`: that of the KubeVirt object, for a VMI without.
+[[nodiscard]] migration::VmiFacts vmi_facts(const kube::Vmi& vmi, std::string_view strategy);
+
+/// What a migration says. The VMI tells its target pod once it is handed off.
+[[nodiscard]] migration::MoveFacts move_facts(const kube::Migration& migration,
+                                              const kube::Vmi* vmi);
+
+/// KubeVirt's phases (dossier §6.2); one that nobody knows counts as pending.
+[[nodiscard]] migration::MovePhase move_phase(std::string_view phase) noexcept;
+
+}  // namespace scout::cluster
