@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "migration/eviction_thresholds.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <system_error>
+#include <utility>
+
+#include "base/go_duration.h"
+
+namespace scout::migration {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr std::array<std::pair<PressureSignal, std::string_view>, 8> words{
+    {{PressureSignal::memory_available, "memory.available"},
+     {PressureSignal::nodefs_available, "nodefs.available"},
+     {PressureSignal::nodefs_inodes_free, "nodefs.inodesFree"},
+     {PressureSignal::imagefs_available, "imagefs.available"},
+     {PressureSignal::imagefs_inodes_free, "imagefs.inodesFree"},
+     {PressureSignal::containerfs_available, "containerfs.available"},
+     {PressureSignal::containerfs_inodes_free, "containerfs.inodesFree"},
+     {PressureSignal::pid_available, "pid.available"}}};
+
+const KubeletEvictionFields::Texts& hard_defaults() {
+    static const KubeletEvictionFields::Texts texts{{"memory.available", "100Mi"},
+                                                    {"nodefs.available", "10%"},
+                                                    {"nodefs.inodesFree", "5%"},
+                                                    {"imagefs.available", "15%"},
+                                                    {"imagefs.inodesFree", "5%"}};
+    return texts;
+}
+
+std::optional<double> percentage(std::string_view text) {
+    text.remove_suffix(1);
+    double value = 0;
+    const auto* const last = text.data() + text.size();
+    const auto [end, error] = std::from_chars(text.data(), last, value, std::chars_format::fixed);
+    const bool good = error == std::errc{} && end == last && value >= 0 && value <= 100;
+    return good ? std::optional{value} : std::nullopt;
+}
+
+/// None: switched off.
+Result<std::optional<ThresholdValue>> threshold_value(std::string_view text) {
+    if (!text.ends_with('%')) {
+        auto amount = Quantity::parse(text);
+        if (amount && amount->is_zero()) {
+            return fail(Errc::invalid, "expected more than nothing, found '" + std::string{text} +
+                                           "'; to switch it off write 0%");
+        }
+        return std::move(amount).map(
+            [](const Quantity& value) { return std::optional{ThresholdValue{.amount = value}}; });
+    }
+    const auto percent = percentage(text);
+    if (!percent) {
+        return fail(Errc::invalid, "expected a percentage from 0% to 100%, found '" +
+                                       std::string{text.substr(0, 40)} + "'");
+    }
+    if (*percent == 0 || *percent == 100) {
+        return std::nullopt;
+    }
+    return ThresholdValue{.amount = {}, .share = *percent / 100};
+}
+
+Result<std::optional<EvictionThreshold>> threshold(const std::string& signal,
+                                                   const std::string& text) {
+    const auto known = signal_named(signal);
+    if (!known) {
+        return fail(Errc::invalid, "'" + signal.substr(0, 60) + "': no signal of kubelet");
+    }
+    auto value = threshold_value(text);
+    if (!value) {
+        return fail(std::move(value.error()).within("'" + signal + "'"));
+    }
+    if (!*value) {
+        return std::nullopt;
+    }
+    return EvictionThreshold{.signal = *known, .value = **value, .soft_grace = {}};
+}
+
+Status add_hard(const KubeletEvictionFields& fields, KubeletEviction& made) {
+    auto texts = fields.hard.value_or(hard_defaults());
+    if (fields.merge_defaults) {
+        texts.insert(hard_defaults().begin(), hard_defaults().end());
+    }
+    for (const auto& [signal, text] : texts) {
+        auto one = threshold(signal, text);
+        if (!one) {
+            return fail(std::move(one.error()).within("evictionHard"));
+        }
+        if (*one) {
+            made.thresholds.push_back(**one);
+        }
+    }
+    return {};
+}
+
+Status add_soft(const KubeletEvictionFields& fields, KubeletEviction& made) {
+    for (const auto& [signal, text] : fields.soft) {
+        auto one = threshold(signal, text);
+        if (!one) {
+            return fail(std::move(one.error()).within("evictionSoft"));
+        }
+        const auto grace = fields.soft_grace.find(signal);
+        if (grace == fields.soft_grace.end()) {
+            return fail(Errc::invalid, "evictionSoftGracePeriod: '" + signal +
+                                           "': expected one for each soft threshold, found none");
+        }
+        const auto time = parse_go_duration(grace->second);
+        if (!time) {
+            return fail(Error{time.error()}.within("evictionSoftGracePeriod: '" + signal + "'"));
+        }
+        if (*one) {
+            (*one)->soft_grace = *time;
+            made.thresholds.push_back(**one);
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
+std::string_view to_string(PressureSignal signal) noexcept {
+    return words.at(static_cast<std::size_t>(signal)).second;
+}
+
+std::optional<PressureSignal> signal_named(std::string_view word) noexcept {
+    const auto* const found = std::find_if(words.begin(), words.end(),
+                                           [word](const auto& one) { return one.second == word; });
+    return found != words.end() ? std::optional{found->first} : std::nullopt;
+}
+
+std::uint64_t ThresholdValue::of(std::uint64_t capacity) const noexcept {
+    if (amount) {
+        return amount->rounded_up();
+    }
+    return static_cast<std::uint64_t>(std::floor(static_cast<double>(capacity) * share));
+}
+
+Result<KubeletEviction> kubelet_eviction(const KubeletEvictionFields& fields) {
+    KubeletEviction made;
+    if (auto added = add_hard(fields, made); !added) {
+        return fail(std::move(added.error()));
+    }
+    if (auto added = add_soft(fields, made); !added) {
+        return fail(std::move(added.error()));
+    }
+    std::stable_sort(made.thresholds.begin(), made.thresholds.end(),
+                     [](const auto& a, const auto& b) { return a.signal < b.signal; });
+    made.max_pod_grace = seconds{fields.max_pod_grace.value_or(0)};
+    return made;
+}
+
+seconds eviction_grace(const EvictionThreshold& passed, const KubeletEviction& kubelet,
+                       seconds pod_grace) noexcept {
+    if (!passed.soft_grace) {
+        return seconds{1};
+    }
+    return std::clamp(kubelet.max_pod_grace, seconds{0}, std::max(seconds{0}, pod_grace));
+}
+
+}  // namespace scout::migration

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "migration/eviction_thresholds.h"
+
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace scout::migration {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using Texts = KubeletEvictionFields::Texts;
+
+constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20U;
+
+EvictionThreshold amount(PressureSignal signal, std::uint64_t value) {
+    return {.signal = signal, .value = {.amount = Quantity{value}}, .soft_grace = {}};
+}
+
+KubeletEviction read(const KubeletEvictionFields& fields) {
+    auto made = kubelet_eviction(fields);
+    EXPECT_TRUE(made) << (made ? "" : made.error().message);
+    return made.value_or(KubeletEviction{});
+}
+
+std::string refusal(const KubeletEvictionFields& fields) {
+    const auto made = kubelet_eviction(fields);
+    return made ? "(taken)" : made.error().message;
+}
+
+TEST(KubeletEvictionTest, WithoutAnyFieldTheDefaultsAreInForce) {
+    const auto made = read({});
+    ASSERT_THAT(made.thresholds, SizeIs(5));
+    EXPECT_EQ(made.thresholds[0], amount(PressureSignal::memory_available, 100 * mebibyte));
+    EXPECT_EQ(made.thresholds[1].signal, PressureSignal::nodefs_available);
+    EXPECT_DOUBLE_EQ(made.thresholds[1].value.share, 0.1);
+    EXPECT_EQ(made.max_pod_grace, 0s);
+}
+
+TEST(KubeletEvictionTest, OneHardThresholdTakesThePlaceOfAllDefaults) {
+    const auto made = read({.hard = Texts{{"memory.available", "10Mi"}}});
+    EXPECT_THAT(made.thresholds,
+                ElementsAre(amount(PressureSignal::memory_available, 10 * mebibyte)));
+    EXPECT_THAT(read({.hard = Texts{}}).thresholds, IsEmpty());
+}
+
+TEST(KubeletEvictionTest, MergedTheDefaultsStayForTheOthers) {
+    const auto made = read({.hard = Texts{{"memory.available", "10Mi"}}, .merge_defaults = true});
+    ASSERT_THAT(made.thresholds, SizeIs(5));
+    EXPECT_EQ(made.thresholds[0], amount(PressureSignal::memory_available, 10 * mebibyte));
+}
+
+/// What the proposal sets for its functional test.
+TEST(KubeletEvictionTest, SoftThresholdsHaveATimeAndThePodsHaveOne) {
+    const auto made = read({.hard = Texts{{"memory.available", "10Mi"}},
+                            .soft = {{"memory.available", "3500Mi"}},
+                            .soft_grace = {{"memory.available", "5s"}},
+                            .max_pod_grace = 300});
+    ASSERT_THAT(made.thresholds, SizeIs(2));
+    EXPECT_FALSE(made.thresholds[0].soft_grace);
+    EXPECT_EQ(made.thresholds[1].soft_grace, 5000ms);
+    EXPECT_EQ(eviction_grace(made.thresholds[0], made, 60s), 1s);
+    EXPECT_EQ(eviction_grace(made.thresholds[1], made, 60s), 60s);
+    EXPECT_EQ(eviction_grace(made.thresholds[1], made, 330s), 300s);
+}
+
+TEST(KubeletEvictionTest, WithoutAPodGraceASoftThresholdGivesNone) {
+    const auto made =
+        read({.soft = {{"memory.available", "1Gi"}}, .soft_grace = {{"memory.available", "1m"}}});
+    for (const auto& one : made.thresholds) {
+        EXPECT_EQ(eviction_grace(one, made, 60s), one.soft_grace ? 0s : 1s);
+    }
+    EXPECT_EQ(eviction_grace(made.thresholds[1], {.thresholds = {}, .max_pod_grace = -5s}, 60s),
+              0s);
+}
+
+TEST(KubeletEvictionTest, ZeroAndAHundredPercentSwitchOneOff) {
+    EXPECT_THAT(
+        read({.hard = Texts{{"nodefs.available", "0%"}, {"imagefs.available", "100%"}}}).thresholds,
+        IsEmpty());
+}
+
+TEST(KubeletEvictionTest, WhatKubeletDoesNotStartWithIsNamed) {
+    EXPECT_THAT(refusal({.hard = Texts{{"memory.availible", "1Gi"}}}),
+                AllOf(HasSubstr("evictionHard"), HasSubstr("memory.availible")));
+    EXPECT_THAT(refusal({.hard = Texts{{"memory.available", "1GB"}}}),
+                AllOf(HasSubstr("evictionHard"), HasSubstr("'1GB'")));
+    EXPECT_THAT(refusal({.hard = Texts{{"memory.available", "0"}}}), HasSubstr("0%"));
+    EXPECT_THAT(refusal({.hard = Texts{{"memory.available", "-5%"}}}), HasSubstr("'-5%'"));
+    EXPECT_THAT(refusal({.hard = Texts{{"memory.available", "101%"}}}), HasSubstr("'101%'"));
+    EXPECT_THAT(refusal({.hard = Texts{{"memory.available", "%"}}}), HasSubstr("'%'"));
+    EXPECT_THAT(refusal({.soft = {{"memory.available", "1Gi"}}}),
+                HasSubstr("evictionSoftGracePeriod"));
+    EXPECT_THAT(refusal({.soft = {{"memory.available", "1Gi"}},
+                         .soft_grace = {{"memory.available", "soon"}}}),
+                HasSubstr("evictionSoftGracePeriod"));
+}
+
+TEST(ThresholdValueTest, AShareIsOfWhatThereIs) {
+    const ThresholdValue tenth{.amount = {}, .share = 0.1};
+    EXPECT_EQ(tenth.of(1000), 100U);
+    EXPECT_EQ(tenth.of(0), 0U);
+    EXPECT_EQ(ThresholdValue{.amount = Quantity{7}}.of(1000), 7U);
+}
+
+TEST(PressureSignalTest, WordsAreKubelets) {
+    for (int i = 0; i <= static_cast<int>(PressureSignal::pid_available); ++i) {
+        const auto signal = static_cast<PressureSignal>(i);
+        EXPECT_EQ(signal_named(to_string(signal)), signal);
+    }
+    EXPECT_FALSE(signal_named("memory"));
+}
+
+}  // namespace
+}  // namespace scout::migration
