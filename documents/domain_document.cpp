@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "documents/domain_document.h"
 
-#include <algorithm>
-#include <array>
-#include <initializer_list>
 #include <utility>
 
 #include "base/logging.h"
@@ -17,34 +14,6 @@ namespace {
 using migration::CpuMode;
 using migration::GuestCpu;
 
-/// libvirt's scaled integers: a unit without "iB" or "b" is binary, "KB" is 1000.
-std::optional<std::uint64_t> bytes_in(std::string_view unit) {
-    constexpr std::array<std::pair<std::string_view, std::uint64_t>, 16> units{{
-        {"b", 1},
-        {"bytes", 1},
-        {"KB", 1000},
-        {"k", 1ULL << 10U},
-        {"KiB", 1ULL << 10U},
-        {"", 1ULL << 10U},
-        {"MB", 1000ULL * 1000},
-        {"M", 1ULL << 20U},
-        {"MiB", 1ULL << 20U},
-        {"GB", 1000ULL * 1000 * 1000},
-        {"G", 1ULL << 30U},
-        {"GiB", 1ULL << 30U},
-        {"TB", 1000ULL * 1000 * 1000 * 1000},
-        {"T", 1ULL << 40U},
-        {"TiB", 1ULL << 40U},
-        {"K", 1ULL << 10U},
-    }};
-    for (const auto& [name, factor] : units) {
-        if (name == unit) {
-            return factor;
-        }
-    }
-    return std::nullopt;
-}
-
 Result<std::uint64_t> memory_kib(const pugi::xml_node& memory) {
     if (!memory) {
         return std::uint64_t{0};
@@ -52,13 +21,12 @@ Result<std::uint64_t> memory_kib(const pugi::xml_node& memory) {
     const std::string text = text_of(memory);
     const std::string_view unit = memory.attribute("unit").value();
     const auto value = whole_number(text);
-    const auto factor = bytes_in(unit);
-    std::uint64_t bytes = 0;
-    if (!value || !factor || __builtin_mul_overflow(*value, *factor, &bytes)) {
+    const auto kib = value ? in_kib(*value, unit) : std::nullopt;
+    if (!kib) {
         return fail(Errc::invalid, "expected <memory> as a number with a unit, found " +
                                        log_value(text) + " " + log_value(unit));
     }
-    return bytes / 1024;
+    return *kib;
 }
 
 CpuMode mode_of(const pugi::xml_node& cpu, Reader& reader) {
@@ -66,24 +34,13 @@ CpuMode mode_of(const pugi::xml_node& cpu, Reader& reader) {
         return CpuMode::unstated;
     }
     const std::string_view mode = cpu.attribute("mode").as_string("custom");
-    if (mode == "host-model") {
-        return CpuMode::host_model;
+    const bool has_model = !cpu.child("model").empty();
+    if (const auto known = cpu_mode(mode, has_model)) {
+        return *known;
     }
-    if (mode == "host-passthrough" || mode == "maximum") {
-        return CpuMode::host_passthrough;
-    }
-    if (mode != "custom") {
-        reader.fault(
-            "expected mode custom, host-model, host-passthrough or maximum of <cpu>, found " +
-            log_value(mode));
-    }
-    return cpu.child("model") ? CpuMode::custom : CpuMode::unstated;
-}
-
-/// libvirt passes a frequency of 0 over: not pinned.
-std::optional<std::uint64_t> fixed_tsc(const pugi::xml_node& clock, Reader& reader) {
-    const auto hz = reader.number(reader.only_named(clock, "timer", "tsc"), "frequency");
-    return hz == 0U ? std::nullopt : hz;
+    reader.fault("expected mode custom, host-model, host-passthrough or maximum of <cpu>, found " +
+                 log_value(mode));
+    return CpuMode::unstated;
 }
 
 /// Why the document does not say which CPU the guest has or will get; empty if it does. libvirt
@@ -98,10 +55,10 @@ std::string doubt_of(const pugi::xml_node& root, const pugi::xml_node& cpu,
         reader.fault("expected match exact, minimum or strict of <cpu>, found " + log_value(match));
     }
     if (std::string_view{cpu.attribute("mode").value()} == "host-model") {
-        return "host-model is not resolved in the document";
+        return std::string{unresolved_host_model};
     }
     if (features.optional) {
-        return "features are optional in the document";
+        return std::string{optional_features};
     }
     if (!cpu || settled) {
         return {};
@@ -116,31 +73,15 @@ std::string doubt_of(const pugi::xml_node& root, const pugi::xml_node& cpu,
                                 : "the document is not of a running guest: it has no id";
 }
 
-/// The type only if it is one that libvirt has: answers do not repeat free text.
-std::string tie(std::string_view name, std::string_view type,
-                std::initializer_list<std::string_view> known) {
-    const bool told = std::find(known.begin(), known.end(), type) != known.end();
-    return std::string{name} + (told ? " " + std::string{type} : std::string{});
-}
-
-/// What libvirt or QEMU migrate under conditions that no document tells, if at all
-/// (qemuMigrationSrcIsAllowed; QEMU's own blockers for encrypted memory, vDPA and shared folders).
 migration::FeatureSet ties_of(const pugi::xml_node& root, Reader& reader) {
     std::vector<std::string> ties;
     if (const auto security = reader.only(root, "launchSecurity")) {
-        ties.push_back(tie(security.name(), security.attribute("type").value(),
-                           {"s390-pv", "sev", "sev-snp", "tdx"}));
+        ties.push_back(security_tie(security.attribute("type").value()));
     }
     const auto devices = reader.only(root, "devices");
     for (const auto& device : devices.children()) {
-        const std::string_view name = device.name();
-        const std::string_view type = device.attribute("type").value();
-        if (name == "hostdev") {
-            ties.push_back(tie(name, type, {"mdev", "pci", "scsi", "scsi_host", "usb"}));
-        } else if (name == "interface" && (type == "hostdev" || type == "vdpa")) {
-            ties.push_back(tie(name, type, {type}));
-        } else if (name == "filesystem" || name == "shmem") {
-            ties.emplace_back(name);
+        if (auto tie = device_tie(device.name(), device.attribute("type").value()); !tie.empty()) {
+            ties.push_back(std::move(tie));
         }
     }
     return migration::make_feature_set(std::move(ties));
@@ -152,6 +93,7 @@ GuestCpu guest_cpu(const pugi::xml_node& root, Reader& reader) {
     auto features = reader.features(cpu);
     auto doubt = doubt_of(root, cpu, features, reader);
     doubt += doubt.empty() ? "" : "; use the live XML of the running guest";
+    const auto timer = reader.only_named(reader.only(root, "clock"), "timer", "tsc");
     const auto vcpus = reader.number_in(reader.only(root, "vcpu"), vcpu_counts).value_or(0);
     return GuestCpu{.mode = mode_of(cpu, reader),
                     .arch = reader.name_in(type, "arch"),
@@ -161,7 +103,7 @@ GuestCpu guest_cpu(const pugi::xml_node& root, Reader& reader) {
                     .require = std::move(features.require),
                     .disable = std::move(features.disable),
                     .machine = reader.name_in(type, "machine"),
-                    .tsc_hz = fixed_tsc(reader.only(root, "clock"), reader),
+                    .tsc_hz = pinned_tsc(reader.number(timer, "frequency")),
                     .address_bits = migration::fixed_address_bits(reader.max_phys_addr(cpu)),
                     .vcpus = static_cast<unsigned>(vcpus),
                     .ties = ties_of(root, reader),

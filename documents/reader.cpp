@@ -1,25 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "documents/reader.h"
 
-#include <algorithm>
-#include <map>
 #include <utility>
-#include <vector>
 
 #include "base/logging.h"
 #include "base/number.h"
 #include "documents/xml.h"
 
 namespace scout::documents {
-namespace {
-
-bool is_control(char c) {
-    const auto byte = static_cast<unsigned char>(c);
-    return byte < 0x20 || byte == 0x7f;
-}
-
-}  // namespace
-
 pugi::xml_node Reader::only(const pugi::xml_node& parent, const char* element) {
     const auto child = parent.child(element);
     if (child.next_sibling(element)) {
@@ -59,14 +47,8 @@ std::string Reader::name_in(const pugi::xml_node& element, const char* attribute
 }
 
 std::string Reader::checked(std::string_view text, const pugi::xml_node& where) {
-    if (text.size() > longest_name) {
-        fault("expected names of at most " + std::to_string(longest_name) + " bytes in " +
-              describe(where) + ", found " + std::to_string(text.size()));
-        return {};
-    }
-    if (std::any_of(text.begin(), text.end(), is_control)) {
-        fault("expected names without control characters in " + describe(where) + ", found " +
-              log_value(text));
+    if (!is_plain_name(text)) {
+        fault(name_fault(text, describe(where)));
         return {};
     }
     return std::string{text};
@@ -124,11 +106,8 @@ std::string_view Reader::policy_of(const pugi::xml_node& feature) {
 }
 
 FeatureLists Reader::features(const pugi::xml_node& cpu) {
-    FeatureLists out;
     refuse_strays(cpu);
-    std::map<std::string, std::string_view, std::less<>> policies;
-    std::vector<std::string> require;
-    std::vector<std::string> disable;
+    FeaturePolicies policies;
     for (const auto& feature : cpu.children("feature")) {
         auto name = name_in(feature, "name");
         const std::string_view policy = policy_of(feature);
@@ -136,27 +115,11 @@ FeatureLists Reader::features(const pugi::xml_node& cpu) {
             fault("expected a name in every <feature>, found none");
             continue;
         }
-        if (const auto [other, first] = policies.emplace(name, policy); !first) {
-            if (other->second != policy) {
-                fault("expected one policy of feature '" + name + "', found '" +
-                      std::string{other->second} + "' and " + log_value(policy));
-            }
-            continue;
-        }
-        out.optional = out.optional || policy == "optional";
-        out.forbid = out.forbid || policy == "forbid";
-        if (policy == "require" || policy == "force") {
-            require.push_back(std::move(name));
-        } else if (policy == "disable" || policy == "forbid") {
-            disable.push_back(std::move(name));
-        } else if (policy != "optional") {
-            fault("expected policy force, require, optional, disable or forbid of feature '" +
-                  name + "', found " + log_value(policy));
+        if (auto added = policies.add(std::move(name), policy); !added) {
+            fault(std::move(added.error().message));
         }
     }
-    out.require = migration::make_feature_set(std::move(require));
-    out.disable = migration::make_feature_set(std::move(disable));
-    return out;
+    return policies.take();
 }
 
 std::optional<migration::MaxPhysAddr> Reader::max_phys_addr(const pugi::xml_node& cpu) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -11,22 +10,10 @@
 #include <pugixml.hpp>
 
 #include "base/result.h"
-#include "migration/feature_set.h"
+#include "documents/domain_rules.h"
 #include "migration/profile.h"
 
 namespace scout::documents {
-
-/// Bytes of the longest name that is taken; longer ones would not pass the wire either. Real names
-/// of models, features and machines have less than 64.
-inline constexpr std::size_t longest_name = 253;
-
-/// `<feature>` children by what their policy asks for.
-struct FeatureLists {
-    migration::FeatureSet require;  ///< require, force and no policy at all (libvirt's default)
-    migration::FeatureSet disable;  ///< disable and forbid
-    bool optional = false;          ///< some are optional: whether they are there is not said
-    bool forbid = false;            ///< some are forbidden: hosts that have them refuse the guest
-};
 
 /// Bounds of a number, both allowed.
 struct Range {
