@@ -10,7 +10,7 @@
 #include <prometheus/gauge.h>
 #include <spdlog/spdlog.h>
 
-#include "agent/folder_watch.h"
+#include "base/folder_watch.h"
 #include "base/logging.h"
 
 namespace scout::agent {

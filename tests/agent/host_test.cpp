@@ -1,24 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "agent/folder_watch.h"
 #include "agent/host_history.h"
 #include "agent/host_identity.h"
 #include "agent/node_reading.h"
-#include "base/clock.h"
-#include "base/files.h"
-#include "base/task_scope.h"
 #include "tests/support/fake_hypervisor.h"
-#include "tests/support/run_to_end.h"
 #include "tests/support/temporary_folder.h"
 
 namespace scout::agent {
 namespace {
 
-using namespace std::chrono_literals;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -95,55 +87,6 @@ TEST(NodeReadingTest, NamesTheSourceOfAUri) {
     EXPECT_EQ(source_of("qemu:///embedded"), "libvirt") << "libvirt knows no such driver";
     EXPECT_EQ(source_of("qemu:///system"), "system");
     EXPECT_EQ(source_of("test:///default"), "libvirt");
-}
-
-class FolderWatchTest : public testing::Test {
-protected:
-    /// How long one wait took while `during` happened.
-    std::chrono::milliseconds wait(FolderWatch& watch, std::chrono::milliseconds limit,
-                                   const std::function<void()>& during) {
-        const auto begun = clock.steady();
-        asio::steady_timer soon(loop, 20ms);
-        soon.async_wait([&](const boost::system::error_code&) { during(); });
-        test::run_to_end(loop, watch.wait(limit, 10ms));
-        return std::chrono::duration_cast<std::chrono::milliseconds>(clock.steady() - begun);
-    }
-
-    asio::io_context loop{1};
-    SystemClock clock;
-    test::TemporaryFolder folder;
-};
-
-TEST_F(FolderWatchTest, WakesWhenAFileIsWrittenReplacedOrRemoved) {
-    FolderWatch watch(loop.get_executor(), folder.path());
-
-    EXPECT_LT(wait(watch, 10s, [&] { folder.write("a", "1"); }), 5s);
-    EXPECT_LT(wait(watch, 10s,
-                   [&] { static_cast<void>(write_file_atomically(folder.path() / "a", "2")); }),
-              5s);
-    EXPECT_LT(wait(watch, 10s, [&] { std::filesystem::remove(folder.path() / "a"); }), 5s);
-}
-
-TEST_F(FolderWatchTest, FollowsAFolderThatIsRemovedAndComesBack) {
-    const auto inner = folder.path() / "inner";
-    std::filesystem::create_directory(inner);
-    FolderWatch watch(loop.get_executor(), inner);
-
-    EXPECT_LT(wait(watch, 10s, [&] { std::filesystem::remove(inner); }), 5s);
-    EXPECT_GE(wait(watch, 50ms, [&] { std::filesystem::create_directory(inner); }), 50ms);
-    EXPECT_LT(wait(watch, 10s, [&] { folder.write("inner/a", "1"); }), 5s);
-}
-
-TEST_F(FolderWatchTest, SignatureSeesContentsComeAndGo) {
-    const auto empty = folder_signature(folder.path()).value();
-    folder.write("a", "1");
-    const auto one = folder_signature(folder.path()).value();
-    folder.write("a", "22");
-    const auto other = folder_signature(folder.path()).value();
-
-    EXPECT_THAT(empty, IsEmpty());
-    EXPECT_NE(one, other);
-    EXPECT_THAT(folder_signature(folder.path() / "absent").value(), IsEmpty());
 }
 
 }  // namespace

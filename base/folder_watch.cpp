@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/folder_watch.h"
+#include "base/folder_watch.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -17,11 +18,12 @@
 #include "base/logging.h"
 #include "base/system_text.h"
 
-namespace scout::agent {
+namespace scout {
 namespace {
 
-constexpr std::uint32_t changes = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE |
-                                  IN_DELETE_SELF | IN_MOVE_SELF | IN_ATTRIB | IN_ONLYDIR;
+constexpr std::uint32_t changes = IN_CREATE | IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM |
+                                  IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ATTRIB |
+                                  IN_ONLYDIR;
 // A folder that changes without end is looked at now and then nevertheless.
 constexpr unsigned most_quiet_waits = 50;
 
@@ -47,25 +49,43 @@ Result<std::vector<std::string>> folder_signature(const std::filesystem::path& f
 }
 
 FolderWatch::FolderWatch(const asio::any_io_executor& loop, std::filesystem::path folder)
-    : folder_(std::move(folder)), events_(loop) {
+    : events_(loop) {
     const int descriptor = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     if (descriptor < 0) {
         const int error = errno;
         spdlog::warn("no change notices, looking once in a while folder={} error={}",
-                     log_value(folder_.string()), log_value(system_text(error)));
-        return;
+                     log_value(folder.string()), log_value(system_text(error)));
+    } else {
+        events_.assign(descriptor);
     }
-    events_.assign(descriptor);
+    watches_.emplace(std::move(folder), -1);
 }
 
-/// The folder if it is there, else nothing: the caller's limit brings us back.
+void FolderWatch::watch(const std::vector<std::filesystem::path>& folders) {
+    std::map<std::filesystem::path, int> now;
+    for (const auto& folder : folders) {
+        const auto known = watches_.find(folder);
+        now.emplace(folder, known == watches_.end() ? -1 : known->second);
+    }
+    for (const auto& [folder, number] : watches_) {
+        if (number >= 0 && !now.contains(folder)) {
+            ::inotify_rm_watch(events_.native_handle(), number);
+        }
+    }
+    watches_ = std::move(now);
+    arm();
+}
+
+/// The folders that are there; the caller's limit brings us back to the others.
 void FolderWatch::arm() {
-    if (watch_ < 0 && events_.is_open()) {
-        watch_ = ::inotify_add_watch(events_.native_handle(), folder_.c_str(), changes);
+    for (auto& [folder, number] : watches_) {
+        if (number < 0 && events_.is_open()) {
+            number = ::inotify_add_watch(events_.native_handle(), folder.c_str(), changes);
+        }
     }
 }
 
-/// True if the watched folder itself is gone.
+/// True if a watched folder itself is gone, which is not watched any more then.
 bool FolderWatch::drain() {
     alignas(inotify_event) std::array<char, 4096> buffer{};
     bool gone = false;
@@ -77,10 +97,19 @@ bool FolderWatch::drain() {
         for (std::size_t at = 0; at + sizeof(inotify_event) <= static_cast<std::size_t>(size);) {
             inotify_event event{};
             std::memcpy(&event, buffer.data() + at, sizeof(event));
-            // What a removed watch still says is not about the folder that is watched now.
-            const bool ours = event.wd == watch_;
-            gone = gone || (ours && (event.mask & (IN_IGNORED | IN_MOVE_SELF)) != 0);
             at += sizeof(event) + event.len;
+            if ((event.mask & (IN_IGNORED | IN_MOVE_SELF)) == 0) {
+                continue;
+            }
+            // What a removed watch still says is not about a folder that is watched now.
+            const auto watched =
+                std::find_if(watches_.begin(), watches_.end(),
+                             [&event](const auto& each) { return each.second == event.wd; });
+            if (watched != watches_.end()) {
+                ::inotify_rm_watch(events_.native_handle(), event.wd);
+                watched->second = -1;
+                gone = true;
+            }
         }
     }
 }
@@ -103,11 +132,9 @@ Task<> FolderWatch::wait(std::chrono::milliseconds limit, std::chrono::milliseco
             co_return;
         }
         if (drain()) {
-            ::inotify_rm_watch(events_.native_handle(), watch_);
-            watch_ = -1;
             arm();
         }
     }
 }
 
-}  // namespace scout::agent
+}  // namespace scout
