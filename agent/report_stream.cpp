@@ -2,7 +2,6 @@
 #include "agent/report_stream.h"
 
 #include <chrono>
-#include <condition_variable>
 #include <mutex>
 #include <new>
 #include <optional>
@@ -19,6 +18,7 @@
 #include "base/clock.h"
 #include "virt_scout/v1/report.grpc.pb.h"
 #include "wire/bearer_token.h"
+#include "wire/live_calls.h"
 #include "wire/status.h"
 
 namespace scout::agent {
@@ -72,54 +72,13 @@ struct LoopSide {
     grpc::Status status;  ///< valid once `ended` is set
 };
 
-/// How many calls gRPC still holds. gRPC ends the threads of its callbacks with the last channel: a
-/// channel that is destroyed on such a thread would wait for itself. So every call, which refers to
-/// the channel, must be gone before the link lets go of it.
-class LiveCalls {
-public:
-    void add() {
-        const std::lock_guard guard(lock_);
-        ++count_;
-    }
-    void remove() {
-        const std::lock_guard guard(lock_);
-        --count_;
-        changed_.notify_all();
-    }
-    [[nodiscard]] bool wait_for_none(std::chrono::milliseconds limit) {
-        std::unique_lock guard(lock_);
-        return changed_.wait_for(guard, limit, [this] { return count_ == 0; });
-    }
-
-private:
-    std::mutex lock_;
-    std::condition_variable changed_;
-    std::size_t count_ = 0;
-};
-
-/// Counts its owner as long as it lives.
-class LiveCall {
-public:
-    explicit LiveCall(std::shared_ptr<LiveCalls> calls) : calls_(std::move(calls)) {
-        calls_->add();
-    }
-    ~LiveCall() { calls_->remove(); }
-    LiveCall(const LiveCall&) = delete;
-    LiveCall& operator=(const LiveCall&) = delete;
-    LiveCall(LiveCall&&) = delete;
-    LiveCall& operator=(LiveCall&&) = delete;
-
-private:
-    std::shared_ptr<LiveCalls> calls_;
-};
-
 /// The call on gRPC's side. Owns itself until gRPC is done with it; buffers live here, for gRPC may
 /// use them after the loop's side went away.
 class Call final : public grpc::ClientBidiReactor<v1::AgentMessage, v1::AggregatorMessage>,
                    public std::enable_shared_from_this<Call> {
 public:
     Call(asio::any_io_executor loop, LoopSide& side, std::shared_ptr<grpc::Channel> channel,
-         std::shared_ptr<LiveCalls> calls, const std::string& token)
+         std::shared_ptr<wire::LiveCalls> calls, const std::string& token)
         : counted_(std::move(calls)),
           loop_(std::move(loop)),
           side_(&side),
@@ -191,7 +150,7 @@ private:
         });
     }
 
-    LiveCall counted_;  // first, so that it goes last
+    wire::LiveCall counted_;  // first, so that it goes last
     asio::any_io_executor loop_;
     std::mutex lock_;
     LoopSide* side_;
@@ -206,7 +165,7 @@ private:
 class GrpcStream final : public ReportStream {
 public:
     GrpcStream(const asio::any_io_executor& loop, std::shared_ptr<grpc::Channel> channel,
-               std::shared_ptr<LiveCalls> calls, const std::string& token)
+               std::shared_ptr<wire::LiveCalls> calls, const std::string& token)
         : side_(loop),
           call_(std::make_shared<Call>(loop, side_, std::move(channel), std::move(calls), token)) {
         call_->start();
@@ -320,7 +279,7 @@ private:
     wire::Security security_;
     std::filesystem::path token_file_;
     std::shared_ptr<grpc::Channel> channel_;
-    std::shared_ptr<LiveCalls> calls_ = std::make_shared<LiveCalls>();
+    std::shared_ptr<wire::LiveCalls> calls_ = std::make_shared<wire::LiveCalls>();
 };
 
 }  // namespace

@@ -87,7 +87,7 @@ def is_too_long(path: str, text: str) -> Iterator[int]:
 
 def speaks_wire(path: str) -> bool:
     """Where generated protobuf types may be named: the wire, and the files that serve or call it."""
-    edge = r"(agent|aggregator|cli)/\w*(service|client|messages|stream|reactor)\w*\.(h|cpp)"
+    edge = r"(agent|aggregator|cli|launcher)/\w*(service|client|messages|stream|reactor)\w*\.(h|cpp)"
     return in_folder(path, "proto", "wire", "tests", "bench") or bool(re.fullmatch(edge, path))
 
 
