@@ -114,14 +114,14 @@ bool FolderWatch::drain() {
     }
 }
 
-Task<> FolderWatch::wait(std::chrono::milliseconds limit, std::chrono::milliseconds quiet) {
+Task<bool> FolderWatch::wait(std::chrono::milliseconds limit, std::chrono::milliseconds quiet) {
     using namespace asio::experimental::awaitable_operators;
     arm();
     asio::steady_timer timer(events_.get_executor());
     if (!events_.is_open()) {
         timer.expires_after(limit);
         co_await timer.async_wait(as_result);
-        co_return;
+        co_return false;
     }
     for (unsigned i = 0; i < most_quiet_waits; ++i) {
         timer.expires_after(i == 0 ? limit : quiet);
@@ -129,12 +129,13 @@ Task<> FolderWatch::wait(std::chrono::milliseconds limit, std::chrono::milliseco
             co_await (events_.async_wait(asio::posix::stream_descriptor::wait_read, as_result) ||
                       timer.async_wait(as_result));
         if (outcome.index() == 1) {
-            co_return;
+            co_return i != 0;
         }
         if (drain()) {
             arm();
         }
     }
+    co_return true;
 }
 
 }  // namespace scout

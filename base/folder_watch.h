@@ -31,8 +31,9 @@ public:
     /// each wait().
     void watch(const std::vector<std::filesystem::path>& folders);
 
-    /// Returns after a change, once no more came for `quiet`, or after the limit.
-    [[nodiscard]] Task<> wait(std::chrono::milliseconds limit, std::chrono::milliseconds quiet);
+    /// Returns after a change, once no more came for `quiet`, or after the limit. True if there was
+    /// one.
+    Task<bool> wait(std::chrono::milliseconds limit, std::chrono::milliseconds quiet);
 
 private:
     void arm();

@@ -40,8 +40,12 @@ Error failure(const grpc::Status& status, std::string_view method) {
                                        std::to_string(answer_limit) +
                                        " bytes: " + wire::cut(status.error_message(), words_limit)};
         default:
-            return wire::from_grpc(status, method);
+            break;
     }
+    auto error = wire::from_grpc(status, method);
+    // What does not speak HTTP/2 ends the connection; what Go has no code for is a reason in words.
+    error.code = error.code == Errc::internal ? Errc::unavailable : error.code;
+    return error;
 }
 
 /// Where the transport is fine, `Response` says whether the launcher could do it.

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/launcher_table.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace scout::launcher {
+namespace {
+
+using hypervisor::GuestState;
+
+bool is_ready(const Launcher& launcher) noexcept {
+    return launcher.socket.state == SocketState::ready;
+}
+
+/// Of two launchers with one guest the higher one counts.
+int liveness(const Launcher& launcher, const Domain& domain) {
+    if (!launcher.unknown_because().empty()) {
+        return 0;
+    }
+    return !is_alive(domain) ? 1 : domain.status == "Running" ? 3 : 2;
+}
+
+GuestState guest_of(const Launcher& launcher, const Domain& domain) {
+    GuestState guest;
+    guest.uuid = domain.uuid;
+    guest.name = domain.space + "/" + domain.name;
+    const bool known = launcher.unknown_because().empty();
+    guest.state = known ? state_word(domain) : hypervisor::state_unknown;
+    guest.persistent = false;  // the definition goes with the launcher
+    guest.memory_kib = domain.memory_kib;
+    guest.cpu = domain.cpu;
+    guest.cpu_error = domain.cpu_error;
+    return guest;
+}
+
+/// A domain that can be told apart from others.
+Status check_identity(const Domain& domain) {
+    if (domain.uuid.empty() || domain.space.empty() || domain.name.empty()) {
+        return fail(Errc::invalid,
+                    "domain: expected its UUID, namespace and name, found one of them empty");
+    }
+    return {};
+}
+
+}  // namespace
+
+std::string Launcher::unknown_because() const {
+    switch (socket.state) {
+        case SocketState::starting:
+            return answered ? "its socket is gone" : "it is not ready yet";
+        case SocketState::unresponsive:
+            return "virt-handler found that it does not respond";
+        case SocketState::foreign:
+            return "what lies under the name of its socket is no socket";
+        case SocketState::ready:
+            break;
+    }
+    return misses >= misses_until_unknown ? fault : std::string{};
+}
+
+bool LauncherTable::found(const std::vector<LauncherSocket>& sockets, SteadyTime now) {
+    bool changed = false;
+    std::map<std::string, Launcher, std::less<>> left;
+    left.swap(launchers_);
+    for (const auto& socket : sockets) {
+        const auto known = left.find(socket.pod_uid);
+        if (known == left.end()) {
+            launchers_.emplace(socket.pod_uid, Launcher{.socket = socket, .due = now});
+            continue;
+        }
+        auto launcher = std::move(known->second);
+        left.erase(known);
+        if (launcher.socket != socket) {
+            launcher.socket = socket;
+            launcher.due = now;
+            launcher.misses = 0;
+            launcher.asking = false;
+            launcher.asked = SteadyTime::min();
+            changed = true;
+        }
+        launchers_.emplace(socket.pod_uid, std::move(launcher));
+    }
+    return changed || !left.empty();
+}
+
+std::vector<Question> LauncherTable::take_due(SteadyTime now) {
+    std::vector<Launcher*> due;
+    for (auto& [pod, launcher] : launchers_) {
+        if (is_ready(launcher) && !launcher.asking && launcher.due <= now) {
+            due.push_back(&launcher);
+        }
+    }
+    std::stable_sort(due.begin(), due.end(),
+                     [](const auto* a, const auto* b) { return a->due < b->due; });
+    std::vector<Question> taken;
+    for (auto* launcher : due) {
+        const bool failing = launcher->misses > 0;
+        if (asking_ == policy_.at_once) {
+            break;
+        }
+        if (failing && failing_asked_ == policy_.failing_at_once) {
+            continue;
+        }
+        launcher->asking = true;
+        ++asking_;
+        failing_asked_ += failing ? 1 : 0;
+        taken.push_back({.socket = launcher->socket, .failing = failing, .begun = now});
+    }
+    return taken;
+}
+
+SteadyTime LauncherTable::next_due() const {
+    auto next = SteadyTime::max();
+    if (asking_ == policy_.at_once) {
+        return next;
+    }
+    for (const auto& [pod, launcher] : launchers_) {
+        const bool held = launcher.misses > 0 && failing_asked_ == policy_.failing_at_once;
+        if (is_ready(launcher) && !launcher.asking && !held) {
+            next = std::min(next, launcher.due);
+        }
+    }
+    return next;
+}
+
+void LauncherTable::ask_all(SteadyTime now) {
+    for (auto& [pod, launcher] : launchers_) {
+        launcher.due = now;
+    }
+}
+
+bool LauncherTable::answered(const Question& question, Result<std::optional<Domain>> answer,
+                             SteadyTime now) {
+    --asking_;
+    failing_asked_ -= question.failing ? 1 : 0;
+    const auto found = launchers_.find(question.socket.pod_uid);
+    if (found == launchers_.end() || found->second.socket != question.socket) {
+        return false;
+    }
+    auto& launcher = found->second;
+    const auto before = launcher.unknown_because();
+    launcher.asking = false;
+    launcher.asked = question.begun;
+    if (answer && *answer) {
+        if (auto identity = check_identity(**answer); !identity) {
+            answer = fail(std::move(identity.error()));
+        }
+    }
+    if (!answer) {
+        ++launcher.misses;
+        launcher.fault = std::move(answer.error().message);
+        launcher.due =
+            now + (launcher.misses < misses_until_unknown ? policy_.retry : policy_.poll);
+        return launcher.unknown_because().empty() != before.empty();
+    }
+    launcher.answered = true;
+    launcher.misses = 0;
+    launcher.fault.clear();
+    launcher.due = now + policy_.poll;
+    const bool changed = !before.empty() || launcher.domain != *answer;
+    launcher.domain = *std::move(answer);
+    if (changed && launcher.domain && has_moved_away(*launcher.domain)) {
+        hurry_twins(launcher, now);
+    }
+    return changed;
+}
+
+/// A guest that left one launcher of this node may run in another one here: so that it is not
+/// missed meanwhile, that one is asked at once.
+void LauncherTable::hurry_twins(const Launcher& left, SteadyTime now) {
+    for (auto& [pod, launcher] : launchers_) {
+        if (&launcher != &left && launcher.domain && left.domain &&
+            launcher.domain->uuid == left.domain->uuid) {
+            launcher.due = std::min(launcher.due, now);
+        }
+    }
+}
+
+std::vector<GuestState> LauncherTable::guests() const {
+    std::map<std::string_view, std::pair<const Launcher*, const Domain*>> best;
+    for (const auto& [pod, launcher] : launchers_) {
+        if (!launcher.domain || is_not_yet_here(*launcher.domain) ||
+            has_moved_away(*launcher.domain)) {
+            continue;
+        }
+        const auto& domain = *launcher.domain;
+        const auto [other, first] = best.try_emplace(domain.uuid, &launcher, &domain);
+        if (!first &&
+            liveness(launcher, domain) > liveness(*other->second.first, *other->second.second)) {
+            other->second = {&launcher, &domain};
+        }
+    }
+    std::vector<GuestState> guests;
+    guests.reserve(best.size());
+    for (const auto& [uuid, found] : best) {
+        guests.push_back(guest_of(*found.first, *found.second));
+    }
+    return guests;
+}
+
+bool LauncherTable::all_asked_since(SteadyTime then) const {
+    return std::all_of(launchers_.begin(), launchers_.end(), [then](const auto& each) {
+        return !is_ready(each.second) || each.second.asked >= then;
+    });
+}
+
+}  // namespace scout::launcher
