@@ -235,11 +235,10 @@ std::string Agent::guests_error() const {
         case hypervisor::Reach::connected:
             return {};
         case hypervisor::Reach::connecting:
-            return connection.reason.empty()
-                       ? "libvirt has not been reached yet"
-                       : "libvirt has not been reached yet: " + connection.reason;
+            return options_.guests_from + " has not been reached yet" +
+                   (connection.reason.empty() ? "" : ": " + connection.reason);
         case hypervisor::Reach::unreachable:
-            return "libvirt is away since " + since + ": " + connection.reason;
+            return options_.guests_from + " is away since " + since + ": " + connection.reason;
     }
     return {};
 }

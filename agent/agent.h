@@ -44,6 +44,7 @@ struct AgentOptions {
     std::string listen_http;   ///< empty: none
     std::string listen_https;  ///< empty: none; needs a link to an aggregator that signs
     ProberConfig prober;
+    std::string guests_from = "libvirt";  ///< what is asked for guests, in errors about them
     ReportPolicy report;
     std::uint64_t seed = 0;
 };

@@ -90,6 +90,9 @@ daemon::SettingList settings_of(AgentConfig& config) {
                      config.libvirt_uri),
         text_setting("guests-uri", "libvirt whose guests are watched; empty: libvirt-uri",
                      config.guests_uri),
+        path_setting("pods-dir",
+                     "the kubelet's folder of pods, whose VMs are watched; empty: no KubeVirt here",
+                     config.pods_dir),
         path_setting("state-dir", "where the agent keeps what must survive a restart",
                      config.state_dir),
         path_setting("labeller-dir", "KubeVirt's labeller files; the yardstick where they are",
@@ -130,6 +133,14 @@ daemon::Faults validate(const AgentConfig& config) {
     check_folder("host-root", config.host_root, faults);
     if (!config.labeller_dir.empty()) {
         check_folder("labeller-dir", config.labeller_dir, faults);
+    }
+    if (!config.pods_dir.empty()) {
+        check_folder("pods-dir", config.pods_dir, faults);
+    }
+    if (!config.pods_dir.empty() && !config.guests_uri.empty()) {
+        faults.push_back({"pods-dir",
+                          "expected one place where guests are watched, found guests-uri too: "
+                          "leave one of them out"});
     }
     check_aggregator(config, faults);
     check_listen("listen-http", config.listen_http, faults);

@@ -17,6 +17,8 @@ struct AgentConfig {
     std::string node_name = host_name();
     std::string libvirt_uri = "qemu:///embed";
     std::string guests_uri;  ///< empty: as libvirt_uri; the embedded driver has no guests
+    /// The kubelet's folder of pods, whose launchers' guests are watched; empty: no launchers.
+    std::filesystem::path pods_dir;
     std::filesystem::path state_dir = "/var/lib/virt-scout";
     std::filesystem::path labeller_dir = "/var/lib/kubevirt-node-labeller";
     std::filesystem::path host_root = "/";

@@ -15,6 +15,7 @@
 #include "daemon/command_line.h"
 #include "daemon/run.h"
 #include "daemon/state_folder.h"
+#include "launcher/launcher_guests.h"
 #include "libvirt_glue/libvirt_hypervisor.h"
 #include "libvirt_glue/probe_child.h"
 #include "wire/grpc_logs.h"
@@ -57,15 +58,32 @@ daemon::Faults validate_all(agent::AgentConfig& config) {
 }
 
 agent::AgentOptions options_of(const agent::AgentConfig& config) {
-    return {.node_name = config.node_name,
-            .listen_http = config.listen_http,
-            .listen_https = config.listen_https,
-            .prober = {.host_root = config.host_root,
-                       .state_dir = config.state_dir,
-                       .labeller_dir = config.labeller_dir,
-                       .interval = config.probe_interval},
-            .report = {},
-            .seed = std::random_device{}()};
+    return {
+        .node_name = config.node_name,
+        .listen_http = config.listen_http,
+        .listen_https = config.listen_https,
+        .prober = {.host_root = config.host_root,
+                   .state_dir = config.state_dir,
+                   .labeller_dir = config.labeller_dir,
+                   .interval = config.probe_interval},
+        .guests_from = config.pods_dir.empty() ? "libvirt" : "folder " + config.pods_dir.string(),
+        .report = {},
+        .seed = std::random_device{}()};
+}
+
+/// Whose guests are watched, if not those of the libvirt that is probed.
+std::unique_ptr<hypervisor::Hypervisor> make_watched(const agent::AgentConfig& config,
+                                                     const asio::any_io_executor& loop,
+                                                     BlockingPool& pool, const Clock& clock) {
+    if (!config.pods_dir.empty()) {
+        return std::make_unique<launcher::LauncherGuests>(
+            launcher::LauncherConfig{.pods_dir = config.pods_dir}, loop, pool, clock);
+    }
+    if (config.guests_uri.empty() || config.guests_uri == config.libvirt_uri) {
+        return nullptr;
+    }
+    return libvirt_glue::make_hypervisor(libvirt_config(config, config.guests_uri), loop, pool,
+                                         clock);
 }
 
 int serve(const agent::AgentConfig& config) {
@@ -75,11 +93,7 @@ int serve(const agent::AgentConfig& config) {
     const auto executor = loop.get_executor();
     const auto probed = libvirt_glue::make_hypervisor(libvirt_config(config, config.libvirt_uri),
                                                       executor, pool, clock);
-    std::unique_ptr<hypervisor::Hypervisor> watched;
-    if (!config.guests_uri.empty() && config.guests_uri != config.libvirt_uri) {
-        watched = libvirt_glue::make_hypervisor(libvirt_config(config, config.guests_uri), executor,
-                                                pool, clock);
-    }
+    const auto watched = make_watched(config, executor, pool, clock);
     std::unique_ptr<agent::AggregatorLink> link;
     if (!config.aggregator_address.empty()) {
         auto endpoint = wire::parse_endpoint(config.aggregator_address).value();

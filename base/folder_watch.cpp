@@ -102,9 +102,9 @@ bool FolderWatch::drain() {
                 continue;
             }
             // What a removed watch still says is not about a folder that is watched now.
-            const auto watched =
-                std::find_if(watches_.begin(), watches_.end(),
-                             [&event](const auto& each) { return each.second == event.wd; });
+            const auto watched = std::find_if(
+                watches_.begin(), watches_.end(),
+                [number = event.wd](const auto& each) { return each.second == number; });
             if (watched != watches_.end()) {
                 ::inotify_rm_watch(events_.native_handle(), event.wd);
                 watched->second = -1;

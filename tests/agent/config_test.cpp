@@ -63,6 +63,20 @@ TEST(AgentConfigTest, ListsEveryFaultAtOnce) {
     }
 }
 
+TEST(AgentConfigTest, GuestsAreWatchedInOnePlace) {
+    const test::TemporaryFolder folder;
+    AgentConfig config;
+    config.state_dir = folder.path();
+    config.pods_dir = "/pods";
+    EXPECT_THAT(validate(config), IsEmpty());
+
+    config.guests_uri = "qemu:///system";
+    EXPECT_THAT(all_of(validate(config)), HasSubstr("pods-dir: expected one place"));
+    config.guests_uri.clear();
+    config.pods_dir = "pods";
+    EXPECT_THAT(all_of(validate(config)), HasSubstr("pods-dir: expected an absolute path"));
+}
+
 TEST(AgentConfigTest, RefusesPlaintextToAnotherMachine) {
     const test::TemporaryFolder folder;
     AgentConfig config;
@@ -153,6 +167,7 @@ TEST(AgentConfigTest, ReadsEveryKeyFromTheFile) {
                                        folder.path().string() +
                                        "\n"
                                        "labeller-dir: \"\"\n"
+                                       "pods-dir: \"\"\n"
                                        "host-root: /host\n"
                                        "aggregator-address: scout.example:9286\n"
                                        "tls-ca: /ca\ntls-cert: /cert\ntls-key: /key\n"
