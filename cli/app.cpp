@@ -147,9 +147,9 @@ void add_question_commands(CLI::App& app, Request& request) {
                                "  scoutctl where shop/web-2 --from must-gather/\n"});
     where
         .add_option("SUBJECT", request.subject,
-                    "a guest's name or UUID, guest/NAME@NODE, host-model@NODE (a host-model guest "
-                    "that would start there), file:PATH or a path (live domain XML or a host's "
-                    "document); with --from and --live also NAMESPACE/NAME of a VMI")
+                    "a guest's name or UUID, NAMESPACE/NAME of a VMI, guest/NAME@NODE, "
+                    "host-model@NODE (a host-model guest that would start there), file:PATH or a "
+                    "path (live domain XML or a host's document)")
         ->required();
     where.add_option("--on", request.on, "ask these hosts' documents instead of the aggregator")
         ->type_name("FILE|DIR");

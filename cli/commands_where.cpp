@@ -26,7 +26,7 @@ Result<Subject> resolve(const std::string& text, bool in_cluster) {
         if (exists(text)) {
             return Subject{.kind = SubjectKind::file, .name = text, .node = {}};
         }
-        if (names_a_file(text)) {
+        if (names_a_file(text) && !names_a_vmi(text)) {
             return fail(Errc::not_found, text + ": no such file");
         }
     }

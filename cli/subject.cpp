@@ -13,7 +13,8 @@ namespace {
 constexpr std::size_t name_limit = 255;
 constexpr std::size_t path_limit = 4096;
 constexpr std::string_view forms =
-    "a guest's name or UUID, guest/NAME@NODE, host-model@NODE or file:PATH";
+    "a guest's name or UUID, NAMESPACE/NAME of a VMI, guest/NAME@NODE, host-model@NODE or "
+    "file:PATH";
 
 tl::unexpected<Error> refuse(std::string_view text, const std::string& why) {
     return fail(Errc::invalid,
@@ -37,12 +38,21 @@ Result<Subject> parse_host_model(std::string_view text, std::string_view node) {
     return Subject{.kind = SubjectKind::host_model, .name = {}, .node = std::string(node)};
 }
 
+/// A name of libvirt, or NAMESPACE/NAME of a VMI.
+bool is_plain_or_vmi(std::string_view name) {
+    const auto slash = name.find('/');
+    return slash == std::string_view::npos || (slash > 0 && slash + 1 < name.size() &&
+                                               name.find('/', slash + 1) == std::string_view::npos);
+}
+
 Result<Subject> parse_guest(std::string_view text, std::string_view name, std::string_view node) {
     if (name.empty() || name.size() > name_limit) {
         return refuse(text, "a guest's name has 1 to 255 bytes");
     }
-    if (name.find('/') != std::string_view::npos || has_controls(name)) {
-        return refuse(text, "a guest's name has no '/', no control characters and is UTF-8");
+    if (!is_plain_or_vmi(name) || has_controls(name)) {
+        return refuse(text,
+                      "a guest's name has no '/' but that of NAMESPACE/NAME, no control characters "
+                      "and is UTF-8");
     }
     return Subject{
         .kind = SubjectKind::guest, .name = std::string(name), .node = std::string(node)};
@@ -62,6 +72,12 @@ Result<Subject> parse_explicit_guest(std::string_view text, std::string_view res
 }
 
 }  // namespace
+
+bool names_a_vmi(std::string_view text) noexcept {
+    const auto slash = text.find('/');
+    return slash != std::string_view::npos && !text.ends_with(".xml") &&
+           is_node_name(text.substr(0, slash)) && is_node_name(text.substr(slash + 1));
+}
 
 bool names_a_file(std::string_view text) noexcept {
     return text.find('/') != std::string_view::npos || text.ends_with(".xml");

@@ -421,7 +421,10 @@ TEST_F(FleetCommandsTest, InAClusterVmsHaveNamespaces) {
         EXPECT_EQ(fleet.asked_subject.subject.name, "shop/a");
     }
 
-    EXPECT_EQ(run_with({"where", "shop/a", "--aggregator", "fleet.example:1"}), exit_code::error);
+    EXPECT_EQ(run_with({"where", "shop/a", "--aggregator", "fleet.example:1"}), exit_code::can);
+    EXPECT_EQ(fleet.asked_subject.subject.name, "shop/a");
+    EXPECT_EQ(run_with({"where", "shop/a.xml", "--aggregator", "fleet.example:1"}),
+              exit_code::error);
     EXPECT_NE(err.find("no such file"), std::string::npos);
 }
 

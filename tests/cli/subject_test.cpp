@@ -19,10 +19,24 @@ TEST(SubjectTest, ReadsEveryForm) {
               (Subject{.kind = SubjectKind::guest, .name = "vm-7", .node = ""}));
     EXPECT_EQ(parse_subject("guest/vm-7@n1.example").value(),
               (Subject{.kind = SubjectKind::guest, .name = "vm-7", .node = "n1.example"}));
+    EXPECT_EQ(parse_subject("shop/web").value(),
+              (Subject{.kind = SubjectKind::guest, .name = "shop/web", .node = ""}));
+    EXPECT_EQ(parse_subject("guest/shop/web@n1").value(),
+              (Subject{.kind = SubjectKind::guest, .name = "shop/web", .node = "n1"}));
     EXPECT_EQ(parse_subject("host-model@n1").value(),
               (Subject{.kind = SubjectKind::host_model, .name = "", .node = "n1"}));
     EXPECT_EQ(parse_subject("file:hosts/a b.xml").value(),
               (Subject{.kind = SubjectKind::file, .name = "hosts/a b.xml", .node = ""}));
+}
+
+TEST(SubjectTest, TellsVmisFromFiles) {
+    for (const auto* text : {"shop/web", "ns-1/vm.a", "a/b"}) {
+        EXPECT_TRUE(names_a_vmi(text)) << text;
+    }
+    for (const auto* text :
+         {"web", "hosts/a.xml", "/etc/hosts", "./web", "../web", "shop/", "a/b/c", "Shop Web/x"}) {
+        EXPECT_FALSE(names_a_vmi(text)) << text;
+    }
 }
 
 TEST(SubjectTest, PartsAGuestFromItsNodeAtTheLastSign) {
@@ -33,8 +47,8 @@ TEST(SubjectTest, PartsAGuestFromItsNodeAtTheLastSign) {
 TEST(SubjectTest, RefusesWhatIsNoForm) {
     for (const std::string text :
          {"", "file:", "host-model@", "host-model@a/b", "host-model@-x", "guest/", "guest/@n1",
-          "guest/vm@", "guest/vm@n 1", "vm@n1", "pod:vm", "a/b", "guest/a/b", "a\nb", "a\x1b[31m",
-          "\xff", "guest/\xc3"}) {
+          "guest/vm@", "guest/vm@n 1", "vm@n1", "pod:vm", "a/b/c", "/a", "a/", "guest/a/b/c",
+          "a\nb", "a\x1b[31m", "\xff", "guest/\xc3"}) {
         const auto subject = parse_subject(text);
 
         ASSERT_FALSE(subject) << text;
