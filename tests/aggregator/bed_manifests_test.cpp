@@ -35,6 +35,7 @@ protected:
             for (const auto& file : manifest_files()) {
                 apply_manifest(file);
             }
+            apply_manifest("../scoutconfig.yaml");
         }
     }
 
@@ -49,13 +50,19 @@ protected:
         way.close_idle();
         return decision && decision->allowed;
     }
-    /// What the API server answers the aggregator's account to this merge patch of a node.
-    [[nodiscard]] std::string refusal(const std::string& node, const json::object& patch) {
-        kube::HttpTransport way(loop.get_executor(), account("virt-scout-aggregator"), clock);
+    /// What the API server answers somebody to a merge patch, which is not kept.
+    [[nodiscard]] std::string refusal(const kube::ClusterAccess& who, const kube::Target& object,
+                                      const json::value& patch) {
+        kube::HttpTransport way(loop.get_executor(), who, clock);
         kube::Client caller(way, clock, {});
-        const auto answer = call(caller.merge_patch(target(node), json::serialize(patch)));
+        const auto answer =
+            call(caller.merge_patch(object, json::serialize(patch), {.dry_run = true}));
         way.close_idle();
         return answer ? std::string{} : answer.error().text;
+    }
+    /// The same of the aggregator's account and a node.
+    [[nodiscard]] std::string refusal(const std::string& node, const json::object& patch) {
+        return refusal(account("virt-scout-aggregator"), target(node), patch);
     }
     /// What becomes of the first launcher pod of a host-model VM.
     [[nodiscard]] json::value dry_run_of_launcher(const std::string& arch) {
@@ -187,6 +194,70 @@ TEST_F(BedManifestsTest, TheFenceLeavesTheAggregatorNothingOfANodeButItsLevel) {
     EXPECT_EQ(refusal("fence-a", labels(level_key, "100")), "");
     EXPECT_EQ(refusal("fence-a", labels(level_key, nullptr)), "");
     label("fence-a", "else", "x");  // others are not fenced
+}
+
+/// An overlay may move all to another namespace.
+TEST_F(BedManifestsTest, TheFenceHoldsForAccountsOfThatNameInEveryNamespace) {
+    make_node("fence", "b", "x");
+    const auto other = new_space();
+    create(test::core("serviceaccounts", "ServiceAccount"), other,
+           {{"metadata", {{"name", "virt-scout-aggregator"}, {"namespace", other}}}});
+    grant(other, "virt-scout-aggregator", "", "nodes", {"patch"});
+    const auto who = test::with_token(access, token_of(other, "virt-scout-aggregator", {}));
+
+    ASSERT_TRUE(
+        run_until([&] { return refusal(who, target("fence-b"), labels("else", "x")) != ""; }));
+    EXPECT_THAT(refusal(who, target("fence-b"), labels("else", "x")), HasSubstr("changes only"));
+    EXPECT_EQ(refusal(who, target("fence-b"), labels(std::string{cluster::level_label}, "7")), "");
+}
+
+TEST_F(BedManifestsTest, OfItsWebhookAndItsApiTheAggregatorChangesTheBundleAlone) {
+    const auto who = account("virt-scout-aggregator");
+    const kube::Target webhook{.resource = kube::resources::mutating_webhook_configurations(),
+                               .object = {.space = {}, .name = "virt-scout-first"}};
+    auto services = test::core("apiservices", "APIService", false);
+    services.group = "apiregistration.k8s.io";
+    const kube::Target api{.resource = services,
+                           .object = {.space = {}, .name = "v1alpha1.query.virt-scout.io"}};
+    const auto with = [this, &webhook](const char* key, const json::value& value) {
+        auto hooks = test::at(done(client->get(webhook)), "/webhooks");
+        hooks.at(0).as_object()[key] = value;
+        return json::value{{"webhooks", hooks}};
+    };
+    const auto rules = json::parse(
+        R"([{"apiGroups":["*"],"apiVersions":["*"],"operations":["*"],"resources":["*/*"]}])");
+    // New policies are in force a moment after they were taken.
+    ASSERT_TRUE(run_until([&] {
+        return refusal(who, webhook, with("rules", rules)) != "" &&
+               refusal(who, api, json::value{{"spec", {{"versionPriority", 1}}}}) != "";
+    }));
+
+    for (const auto& [key, value] : {std::pair<const char*, json::value>{"rules", rules},
+                                     {"objectSelector", json::object{}},
+                                     {"namespaceSelector", {{"matchLabels", {{"a", "b"}}}}},
+                                     {"matchConditions", json::array{}},
+                                     {"failurePolicy", "Fail"},
+                                     {"timeoutSeconds", 30},
+                                     {"reinvocationPolicy", "Never"},
+                                     {"clientConfig", {{"url", "https://elsewhere.example/"}}}}) {
+        EXPECT_THAT(refusal(who, webhook, with(key, value)), HasSubstr("nothing else of it"))
+            << key;
+    }
+    EXPECT_THAT(refusal(who, webhook, labels("a", "b")), HasSubstr("nothing else of it"));
+    EXPECT_THAT(refusal(who, webhook, json::value{{"webhooks", json::array{}}}),
+                HasSubstr("nothing else of it"));
+    for (const auto* spec : {R"({"service":{"name":"other"}})", R"({"groupPriorityMinimum":20000})",
+                             R"({"insecureSkipTLSVerify":true,"caBundle":null})"}) {
+        EXPECT_THAT(refusal(who, api, json::value{{"spec", json::parse(spec)}}),
+                    HasSubstr("nothing else of it"))
+            << spec;
+    }
+    EXPECT_EQ(refusal(who, api, json::value{{"spec", {{"caBundle", "QUJD"}}}}), "");
+    auto hooks = test::at(done(client->get(webhook)), "/webhooks");
+    hooks.at(0).at("clientConfig").as_object()["caBundle"] = "QUJD";
+    // The API server looks at what is in it, the fence has no say.
+    EXPECT_THAT(refusal(who, webhook, json::value{{"webhooks", hooks}}),
+                Not(HasSubstr("nothing else of it")));
 }
 
 TEST_F(BedManifestsTest, NobodyHasARightThatIsRootInDisguise) {

@@ -6,6 +6,7 @@ usage: manifests_test.py DAEMONSET [unittest options]
 """
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -15,16 +16,22 @@ from pathlib import Path
 DAEMONSET = Path()
 
 
-def agent_of(folder):
-    """The agent's pod as `kubectl apply -k` would make it."""
-    built = subprocess.run(["kubectl", "kustomize", DAEMONSET / folder], capture_output=True,
-                           text=True, timeout=60, check=True).stdout
+def built(folder):
+    """What `kubectl apply -k` would send, one document each."""
+    return subprocess.run(["kubectl", "kustomize", DAEMONSET / folder], capture_output=True,
+                          text=True, timeout=60, check=True).stdout.split("\n---\n")
+
+
+def objects_of(folder, kind):
     # kubectl reads its own YAML; it asks no server for that.
-    objects = subprocess.run(
+    return [json.loads(subprocess.run(
         ["kubectl", "patch", "--local", "-f", "-", "--type=merge", "-p", "{}", "-o", "json"],
-        input=next(part for part in built.split("\n---\n") if "\nkind: DaemonSet\n" in part),
-        capture_output=True, text=True, timeout=60, check=True).stdout
-    return json.loads(objects)["spec"]["template"]["spec"]
+        input=part, capture_output=True, text=True, timeout=60, check=True).stdout)
+            for part in built(folder) if f"\nkind: {kind}\n" in part]
+
+
+def agent_of(folder):
+    return objects_of(folder, "DaemonSet")[0]["spec"]["template"]["spec"]
 
 
 def path_of(pod, volume):
@@ -48,6 +55,29 @@ class ManifestsTest(unittest.TestCase):
         others = [[each for each in pod["volumes"] if each["name"] != "pods"]
                   for pod in (base, moved)]
         self.assertEqual(*others)
+
+    def test_the_image_has_the_version_of_this_tree(self):
+        text = (DAEMONSET.parent / "CMakeLists.txt").read_text()
+        version = re.search(r"project\(virt_scout VERSION (\S+)", text)[1]
+        pods = [each["spec"]["template"]["spec"] for kind in ("DaemonSet", "Deployment")
+                for each in objects_of("base", kind)]
+        self.assertEqual([pod["containers"][0]["image"] for pod in pods],
+                         [f"virt-scout:{version}"] * 2)
+
+    def test_nothing_stays_behind_in_another_namespace(self):
+        for part in built("overlays/namespace"):
+            self.assertNotRegex(part, r"namespace: virt-scout\b")
+            self.assertNotRegex(part, r"namespace: kube-system\b")
+            self.assertNotIn("serviceaccount:virt-scout:", part)
+            self.assertNotIn("aggregator.virt-scout.svc", part)
+        for kind in ("ClusterRoleBinding", "RoleBinding"):
+            for binding in objects_of("overlays/namespace", kind):
+                self.assertEqual(binding["subjects"][0]["namespace"], "infra-virt-scout")
+        webhook = objects_of("overlays/namespace", "MutatingWebhookConfiguration")[0]
+        self.assertEqual(webhook["webhooks"][0]["clientConfig"]["service"]["namespace"],
+                         "infra-virt-scout")
+        api = objects_of("overlays/namespace", "APIService")[0]
+        self.assertEqual(api["spec"]["service"]["namespace"], "infra-virt-scout")
 
 
 if __name__ == "__main__":
