@@ -41,7 +41,7 @@ stop_bed() {
     wait "$bed_pid" 2>/dev/null || true
 }
 
-kubectl() { command kubectl --kubeconfig "$state/bed/admin.kubeconfig" "$@"; }
+kubectl() { command kubectl --cache-dir "$state/kubectl" --kubeconfig "$state/bed/admin.kubeconfig" "$@"; }
 
 # as_account ACCOUNT FILE: a kubeconfig with a token of that account of our namespace.
 as_account() {
@@ -144,15 +144,15 @@ agent_pod_json() {
 # state folder; the aggregator is at ADDRESS, under the name of its Service.
 start_cluster_agent() {
     local node=$1 address=$2 pod=virt-scout-agent-$1 arguments server
-    agent_pod_json "$node" | kubectl create -f - >/dev/null
+    agent_pod_json "$node" | kubectl apply -f - >/dev/null
     kubectl create token -n virt-scout virt-scout-agent --audience virt-scout \
         --bound-object-kind Pod --bound-object-name "$pod" >"$state/token"
     kubectl get configmap -n virt-scout virt-scout-ca -o 'jsonpath={.data.ca\.crt}' >"$state/ca.crt"
     mapfile -t arguments < <(arguments_of daemonset/virt-scout-agent | sed \
         -e "s|\$(NODE_NAME)|$node|" -e "s|=/etc/virt-scout/ca/ca.crt|=$state/ca.crt|" \
-        -e "s|=/var/run/secrets/virt-scout/token|=$state/token|")
+        -e "s|=/var/run/secrets/virt-scout/token|=$state/token|" -e "s|=/pods$|=$state/pods|")
     server=$(printf '%s\n' "${arguments[@]}" | sed -n 's/^--aggregator-address=\(.*\):.*/\1/p')
-    mkdir "$state/agent"
+    mkdir -p "$state/agent" "$state/pods"
     setsid "$bin/virt-scout-agent" "${arguments[@]/#--aggregator-address=*/--aggregator-address=$address}" \
         --tls-server-name="$server" --state-dir="$state/agent" >"$state/agent.log" 2>&1 &
     agent_pid=$!
