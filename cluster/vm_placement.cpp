@@ -250,6 +250,14 @@ Error no_such_vmi(const Objects& objects, std::string_view name, std::string_vie
         names.push_back(full_name(vmi.meta));
     }
     const auto near = nearest(name, names);
+    const bool is_node = std::any_of(objects.nodes.begin(), objects.nodes.end(),
+                                     [name](const auto& one) { return one.meta.name == name; });
+    if (is_node) {
+        return {Errc::not_found, "no VMI '" + std::string{name} +
+                                     "', but a node is called so: for a guest of host-model that "
+                                     "starts there ask for 'host-model@" +
+                                     std::string{name} + "'"};
+    }
     return {Errc::not_found,
             "no VMI '" + std::string{name} + "'" +
                 (node.empty() ? "" : " on node " + std::string{node}) +

@@ -108,6 +108,12 @@ Status check_declaration(const pugi::xml_node& declaration) {
     return {};
 }
 
+/// As much of a text as shows what it is.
+std::string shortened(std::string_view text) {
+    constexpr std::size_t enough = 60;
+    return log_value(text.substr(0, enough)) + (text.size() > enough ? "…" : "");
+}
+
 Status check_roots(const pugi::xml_document& document) {
     int roots = 0;
     for (const auto& node : document.children()) {
@@ -124,8 +130,9 @@ Status check_roots(const pugi::xml_document& document) {
             case pugi::node_pcdata:
             case pugi::node_cdata:
                 return fail(Errc::invalid,
-                            "expected nothing beside the root element, found text: " +
-                                log_value(node.value()));
+                            "expected a document of libvirt, with nothing beside its root "
+                            "element, found text: " +
+                                shortened(node.value()));
             case pugi::node_element:
                 ++roots;
                 break;

@@ -48,8 +48,8 @@ struct MigrationSettings {
 [[nodiscard]] std::optional<std::uint64_t> bandwidth_limit(const Quantity& bandwidth) noexcept;
 
 /// How long it may take: per started 10⁹ bytes of the guest's memory, and of the local disks that
-/// move along; zero: as long as it likes. When it is over the guest is switched to post-copy or paused where allowed (paused
-/// for as long again), else the migration is aborted (dossier §8).
+/// move along; zero: as long as it likes. When it is over the guest is switched to post-copy or
+/// paused where allowed (paused for as long again), else the migration is aborted (dossier §8).
 [[nodiscard]] std::chrono::seconds completion_limit(const MigrationSettings& settings,
                                                     std::uint64_t bytes) noexcept;
 

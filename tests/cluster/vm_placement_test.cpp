@@ -276,6 +276,7 @@ TEST_F(VmPlacementTest, VmisAreFoundByNameNamespaceUidAndNode) {
     EXPECT_EQ(none.error().code, Errc::not_found);
     EXPECT_THAT(none.error().message, HasSubstr("did you mean 'web'?"));
     EXPECT_EQ(find_vmi(objects, "web", "c").error().code, Errc::not_found);
+    EXPECT_THAT(find_vmi(objects, "a").error().message, HasSubstr("'host-model@a'"));
 }
 
 /// The table of the dump's own description, and what follows from it for the rest.
