@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kube/objects/read_meta.h"
+#include "kube/objects/read_vmi.h"
 
 namespace scout::kube {
 
@@ -12,26 +13,10 @@ namespace scout::kube {
 }
 
 [[nodiscard]] static Status read_json(JsonValue value, MigrationState& target) {
-    return read_members(
-        value, Field{"migrationUid", target.uid}, Field{"sourceNode", target.source_node},
-        Field{"sourcePod", target.source_pod}, Field{"targetNode", target.target_node},
-        Field{"targetPod", target.target_pod}, Field{"mode", target.mode},
-        Field{"abortStatus", target.abort_status}, Field{"failureReason", target.failure},
-        Field{"startTimestamp", target.start}, Field{"endTimestamp", target.end},
-        Field{"completed", target.completed}, Field{"failed", target.failed},
-        Field{"abortRequested", target.abort_requested});
+    return read_migration_state(value, target);
 }
 
-namespace {
-
-/// {"<pod uid>": "<node>"}
-struct ActivePods {
-    std::vector<ActivePod>& target;
-};
-
-}  // namespace
-
-[[nodiscard]] static Status read_json(JsonValue value, ActivePods& target) {
+Status read_json(JsonValue value, ActivePods& target) {
     target.target.clear();
     return read_map(value, [&target](std::string_view key, JsonValue item) -> Status {
         auto& pod = target.target.emplace_back();
