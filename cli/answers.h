@@ -12,6 +12,7 @@
 #include "migration/comparison.h"
 #include "migration/labels.h"
 #include "migration/profile.h"
+#include "migration/stuck.h"
 #include "migration/upgrade_impact.h"
 
 /// What scoutctl answers besides what fleet/ tells, before it is written as a table, JSON or YAML.
@@ -45,6 +46,12 @@ struct LabelsAnswer {
                                         ///< `/` at the end: all that begin so
     std::string map;                    ///< cpu_map that the supported features needed; empty: none
     bool assumed = false;  ///< a bare `<cpu>`: models and support are assumed (design §5)
+};
+
+/// `stuck`: what waits, in the order of namespaces and names.
+struct StuckListing {
+    std::vector<migration::StuckAnswer> stuck;
+    WallTime at;  ///< moment of judgement
 };
 
 /// One line of `debug watch`.

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/version.h"
+#include "cli/add_commands.h"
 #include "cli/command_line.h"
 #include "cli/request.h"
 #include "cli/text.h"
@@ -18,13 +19,6 @@ constexpr const char* description =
     "scoutctl asks where guests can live-migrate, and why not.\n"
     "compare, profile and labels work on files alone; where, why-not, matrix, baseline and\n"
     "upgrade-impact do so when they are given files; the rest asks an aggregator.";
-
-constexpr const char* exit_codes =
-    "Exit codes:\n"
-    "  0  yes (can migrate, can go somewhere), or the report is written\n"
-    "  1  no (cannot migrate, can go nowhere)\n"
-    "  2  error: bad arguments, a document that cannot be used, no aggregator\n"
-    "  3  cannot be compared: some fact is missing; the reason says which\n";
 
 /// Options of every command; they may stand before or behind its name.
 void add_global_options(CLI::App& app, Request& request) {
@@ -54,47 +48,6 @@ void add_global_options(CLI::App& app, Request& request) {
     app.add_flag_callback(
         "--plaintext", [&flags] { flags.plaintext = true; },
         "no TLS; only for addresses of this machine");
-}
-
-struct Command {
-    const char* name;
-    const char* text;
-    Handler handler;
-    const char* examples;
-};
-
-CLI::App& add_command(CLI::App& app, Request& request, const Command& command) {
-    auto* sub = app.add_subcommand(command.name, command.text);
-    sub->footer(std::string("Examples:\n") + command.examples +
-                "\nOptions of every command, as -o json: 'scoutctl --help'.\n\n" + exit_codes);
-    sub->callback([&request, handler = command.handler] { request.handler = handler; });
-    return *sub;
-}
-
-/// Which cluster is asked itself.
-void add_access_options(CLI::App& command, AccessRequest& access) {
-    command
-        .add_option("--kubeconfig", access.kubeconfig,
-                    "default: KUBECONFIG, ~/.kube/config, the account of this pod")
-        ->type_name("FILE");
-    command.add_option("--context", access.context, "of the kubeconfig (default: its current one)")
-        ->type_name("NAME");
-    command.add_flag("--insecure-skip-tls-verify", access.insecure,
-                     "obey a kubeconfig that asks for the same");
-}
-
-/// Commands that answer from the objects of a cluster as well.
-void add_dump_options(CLI::App& command, Request& request) {
-    command.add_flag("--live", request.dump.live,
-                     "ask the API server instead of the aggregator, as kubectl does and with your "
-                     "own rights");
-    add_access_options(command, request.dump.access);
-    command
-        .add_option("--from", request.dump.paths,
-                    "a dump of a cluster instead of the aggregator: files and folders of "
-                    "Kubernetes objects, YAML or JSON, .gz too (may be given again)")
-        ->type_name("FILE|DIR")
-        ->allow_extra_args(false);
 }
 
 void add_machine_option(CLI::App& command, Request& request) {
@@ -340,6 +293,7 @@ std::unique_ptr<CLI::App> make_app(Request& request) {
     add_global_options(*app, request);
     add_fleet_commands(*app, request);
     add_question_commands(*app, request);
+    add_record_commands(*app, request);
     add_host_commands(*app, request);
     add_compare_command(*app, request);
     add_single_document_commands(*app, request);

@@ -44,6 +44,7 @@ struct Request {
     std::string before;                        ///< upgrade-impact --before
     std::string after;                         ///< upgrade-impact --after
     std::string node;                          ///< guests --node
+    std::string at;                            ///< stuck --at
     bool watch = false;                        ///< guests --watch
     bool check = false;                        ///< labels --check
 };
@@ -53,6 +54,7 @@ int run_node(Session& session, const Request& request);
 int run_guests(Session& session, const Request& request);
 int run_where(Session& session, const Request& request);
 int run_why_not(Session& session, const Request& request);
+int run_stuck(Session& session, const Request& request);
 int run_matrix(Session& session, const Request& request);
 int run_baseline(Session& session, const Request& request);
 int run_upgrade_impact(Session& session, const Request& request);

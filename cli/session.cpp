@@ -55,7 +55,7 @@ Result<std::unique_ptr<fleet::DumpFleet>> Session::dump() {
                     "--layer: expected stock or truth, found '" + shown(dump_.layer) + "'");
     }
     fleet::DumpOptions options{.machine_type = dump_.machine_type, .map = *judged, .layer = *layer};
-    auto objects = read_objects();
+    auto objects = read_objects<cluster::Dump>(&cluster::read_dump, &cluster::read_cluster);
     if (!objects) {
         return fail(std::move(objects.error()));
     }
@@ -64,7 +64,22 @@ Result<std::unique_ptr<fleet::DumpFleet>> Session::dump() {
     });
 }
 
-Result<cluster::Dump> Session::read_objects() {
+Result<cluster::RecordDump> Session::records() {
+    if (!asks_dump()) {
+        return fail(Errc::invalid, "expected --from with a dump of a cluster, or --live");
+    }
+    auto dump =
+        read_objects<cluster::RecordDump>(&cluster::read_records, &cluster::read_live_records);
+    if (dump) {
+        fleet::tell_left_out(dump->left_out, [this](std::string_view line) {
+            surroundings_.tell("scoutctl: " + shown(line));
+        });
+    }
+    return dump;
+}
+
+template <class Dump>
+Result<Dump> Session::read_objects(ReadFiles<Dump> of_files, ReadLive<Dump> of_server) {
     if (dump_.live && !dump_.paths.empty()) {
         return fail(Errc::invalid, "expected --from or --live, found both");
     }
@@ -74,7 +89,7 @@ Result<cluster::Dump> Session::read_objects() {
             progress.say("reading the dump: file " + std::to_string(file) + " of " +
                          std::to_string(files));
         };
-        return cluster::read_dump({dump_.paths.begin(), dump_.paths.end()}, show);
+        return of_files({dump_.paths.begin(), dump_.paths.end()}, show, {});
     }
     const auto access = find_access(dump_.access);
     if (!access) {
@@ -88,7 +103,7 @@ Result<cluster::Dump> Session::read_objects() {
     const auto show = [&progress](std::string_view kind, std::size_t count) {
         progress.say("reading the cluster: " + std::to_string(count) + " " + std::string{kind});
     };
-    return cluster::read_cluster(*access, clock(), live_limit, show);
+    return of_server(*access, clock(), live_limit, show);
 }
 
 int Session::show_text(std::string_view text, int code) {

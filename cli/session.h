@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -20,6 +22,7 @@
 #include "cli/render_table.h"
 #include "cli/settings.h"
 #include "cluster/dump.h"
+#include "cluster/records.h"
 #include "migration/cpu_map.h"
 
 namespace scout::fleet {
@@ -79,6 +82,9 @@ public:
     [[nodiscard]] Result<std::unique_ptr<Fleet>> fleet();
     /// Reads the dump that is given, or what the API server has.
     [[nodiscard]] Result<std::unique_ptr<fleet::DumpFleet>> dump();
+    /// The same as who looks back needs it. What cannot be used is told on stderr. Errors beside:
+    /// invalid, if neither a dump nor the API server is asked.
+    [[nodiscard]] Result<cluster::RecordDump> records();
     [[nodiscard]] const Clock& clock() const noexcept { return *surroundings_.clock; }
     [[nodiscard]] bool asks_dump() const noexcept { return dump_.live || !dump_.paths.empty(); }
     /// The answer comes of the objects of a cluster, here or with the cluster's own aggregator: VMs
@@ -131,7 +137,15 @@ private:
         return to_table(answer, style());
     }
 
-    [[nodiscard]] Result<cluster::Dump> read_objects();
+    template <class Dump>
+    using ReadFiles = Result<Dump> (*)(const std::vector<std::filesystem::path>&,
+                                       const cluster::DumpProgress&, const cluster::DumpLimits&);
+    template <class Dump>
+    using ReadLive = Result<Dump> (*)(const kube::ClusterAccess&, const Clock&,
+                                      std::chrono::milliseconds, const cluster::LiveProgress&);
+    /// From the files or the API server, as the command line has it.
+    template <class Dump>
+    [[nodiscard]] Result<Dump> read_objects(ReadFiles<Dump> files, ReadLive<Dump> live);
 
     Settings settings_;
     Format format_;

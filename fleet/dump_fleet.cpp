@@ -275,12 +275,17 @@ Result<migration::UpgradeImpact> DumpFleet::upgrade_impact(const std::string& no
     return cluster::node_upgrade_impact(dump_.objects, node, options_.levels());
 }
 
-Result<std::unique_ptr<DumpFleet>> open_dump(cluster::Dump dump, DumpOptions options,
-                                             const std::function<void(std::string_view)>& tell) {
-    for (const auto& each : dump.left_out) {
+void tell_left_out(const std::vector<cluster::LeftOut>& left_out,
+                   const std::function<void(std::string_view)>& tell) {
+    for (const auto& each : left_out) {
         const bool named = each.reason.starts_with(each.place);
         tell("left out: " + (named ? "" : each.place + ": ") + each.reason);
     }
+}
+
+Result<std::unique_ptr<DumpFleet>> open_dump(cluster::Dump dump, DumpOptions options,
+                                             const std::function<void(std::string_view)>& tell) {
+    tell_left_out(dump.left_out, tell);
     if (dump.objects.nodes.empty()) {
         return fail(Errc::invalid,
                     "expected Node objects (kubectl get nodes -o yaml), found none" +

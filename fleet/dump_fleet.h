@@ -83,6 +83,10 @@ private:
     DumpOptions options_;
 };
 
+/// A line for each object or file that could not be used.
+void tell_left_out(const std::vector<cluster::LeftOut>& left_out,
+                   const std::function<void(std::string_view)>& tell);
+
 /// Tells what could not be used by `tell`, a line each. Errors: invalid if no Node object is among
 /// the objects.
 [[nodiscard]] Result<std::unique_ptr<DumpFleet>> open_dump(

@@ -21,7 +21,7 @@ void keep_used(std::vector<Condition>& conditions) {
 
 }  // namespace
 
-[[nodiscard]] static Status read_json(JsonValue value, Taint& target) {
+Status read_json(JsonValue value, Taint& target) {
     return read_members(value, Field{"key", target.key}, Field{"value", target.value},
                         Field{"effect", target.effect}, Field{"timeAdded", target.added});
 }

@@ -9,7 +9,10 @@
 
 namespace scout::kube {
 
+struct Taint;
+
 [[nodiscard]] Status read_json(JsonValue value, Condition& target);
+[[nodiscard]] Status read_json(JsonValue value, Taint& target);
 
 /// Annotations of which only ours are kept.
 struct OurAnnotations {

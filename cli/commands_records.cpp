@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <optional>
+#include <string>
+
+#include "cli/request.h"
+#include "cli/session.h"
+#include "cli/text.h"
+#include "cluster/stuck_moves.h"
+#include "kube/timestamps.h"
+
+/// Commands that look back: `stuck` and `why`.
+namespace scout::cli {
+namespace {
+
+/// The moment that the command line names; none: it names none. Errors: invalid.
+Result<std::optional<WallTime>> moment_of(const std::string& at) {
+    if (at.empty()) {
+        return std::optional<WallTime>{};
+    }
+    const auto time = kube::parse_time(at);
+    if (!time) {
+        return fail(Errc::invalid,
+                    "--at: expected a time as 2026-11-27T23:06:39Z, found '" + shown(at) + "'");
+    }
+    return time;
+}
+
+}  // namespace
+
+int run_stuck(Session& session, const Request& request) {
+    const auto asked = moment_of(request.at);
+    if (!asked) {
+        return session.fail_with(asked.error());
+    }
+    auto dump = session.records();
+    if (!dump) {
+        return session.fail_with(std::move(dump.error()).within("stuck"));
+    }
+    const auto at = asked->value_or(dump->moment);
+    return session.show(StuckListing{.stuck = cluster::stuck_moves(dump->records, at), .at = at});
+}
+
+}  // namespace scout::cli

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include "cli/json_parts.h"
+#include "cli/render_json.h"
+#include "cli/render_table.h"
+#include "cli/table_parts.h"
+#include "cli/text.h"
+
+/// Answers that look back: `stuck` and `why`.
+namespace scout::cli {
+namespace {
+
+namespace json = boost::json;
+
+json::value json_time(const std::optional<WallTime>& time) {
+    return time ? json::value(json::string(rfc3339(*time))) : json::value(nullptr);
+}
+
+/// Names as Kubernetes makes them need no quotes in a shell; others are not put into commands.
+bool is_plain(std::string_view name) {
+    constexpr std::string_view allowed = "abcdefghijklmnopqrstuvwxyz0123456789-.";
+    return !name.empty() && name.find_first_not_of(allowed) == std::string_view::npos;
+}
+
+/// What cancels the mark; empty: it cannot be cancelled. virtctl names the node that the VMI is
+/// on, and KubeVirt wants the one that the mark names: where they differ the request is made by
+/// hand (dossier §16).
+std::string cancel_command(const migration::StuckAnswer& stuck) {
+    const auto slash = stuck.vmi.find('/');
+    if (!stuck.cancel.possible || slash == std::string::npos) {
+        return {};
+    }
+    const auto space = stuck.vmi.substr(0, slash);
+    const auto name = stuck.vmi.substr(slash + 1);
+    if (!is_plain(space) || !is_plain(name) || !is_plain(stuck.mark)) {
+        return {};
+    }
+    if (stuck.mark == stuck.node) {
+        return "virtctl evacuate-cancel vmi " + name + " -n " + space;
+    }
+    return "kubectl proxy --port 8001 & curl -X PUT -d '{\"evacuationNodeName\":\"" + stuck.mark +
+           "\"}' http://127.0.0.1:8001/apis/subresources.kubevirt.io/v1/namespaces/" + space +
+           "/virtualmachineinstances/" + name + "/evacuate/cancel";
+}
+
+json::object json_stuck(const migration::StuckAnswer& stuck) {
+    json::object cancel;
+    cancel["possible"] = stuck.cancel.possible;
+    cancel["reason"] = json_text_or_null(stuck.cancel.reason);
+    cancel["command"] = json_text_or_null(cancel_command(stuck));
+    json::object object;
+    object["vmi"] = json_text(stuck.vmi);
+    object["state"] = json_text(to_string(stuck.state));
+    object["node"] = json_text_or_null(stuck.node);
+    object["mark"] = json_text_or_null(stuck.mark);
+    object["since"] = json_time(stuck.since);
+    object["migration"] = json_text_or_null(stuck.move);
+    object["phase"] = json_text_or_null(stuck.phase);
+    object["failed"] = stuck.failed;
+    object["nextTry"] = json_time(stuck.next_try);
+    object["waitingFor"] = json_text(shortened(stuck.waiting_for));
+    object["advice"] = json_text(shortened(stuck.advice));
+    object["cancel"] = std::move(cancel);
+    return object;
+}
+
+Tone tone_of(migration::StuckState state) {
+    switch (state) {
+        case migration::StuckState::being_moved:
+            return Tone::good;
+        case migration::StuckState::queued:
+        case migration::StuckState::backing_off:
+        case migration::StuckState::external:
+        case migration::StuckState::already_moved:
+        case migration::StuckState::pending:
+        case migration::StuckState::blocked:
+        case migration::StuckState::unschedulable:
+            return Tone::doubtful;
+        case migration::StuckState::stale_mark:
+        case migration::StuckState::unwanted:
+        case migration::StuckState::not_migratable:
+        case migration::StuckState::node_gone:
+        case migration::StuckState::two_active_pods:
+        case migration::StuckState::synchronizing:
+        case migration::StuckState::no_selinux:
+        case migration::StuckState::deleting:
+            return Tone::bad;
+    }
+    return Tone::plain;
+}
+
+/// What can be done about one of them, and about its mark.
+std::string help_lines(const migration::StuckAnswer& stuck, const TableStyle& style) {
+    auto out =
+        paint(shown(stuck.vmi), Tone::strong, style.colour) + ": " + shown(stuck.advice) + "\n";
+    if (stuck.mark.empty()) {
+        return out;
+    }
+    const auto command = cancel_command(stuck);
+    const auto& reason = stuck.cancel.reason;
+    if (!stuck.cancel.possible) {
+        out += "  the mark cannot be cancelled: " + shown(reason) + "\n";
+    } else if (!command.empty()) {
+        out += "  to cancel the mark: " + command + "\n" +
+               (reason.empty() ? std::string{} : "  (" + shown(reason) + ")\n");
+    }
+    return out;
+}
+
+}  // namespace
+
+json::value to_json(const StuckListing& answer) {
+    json::array list;
+    for (const auto& stuck : answer.stuck) {
+        list.push_back(json_stuck(stuck));
+    }
+    return list;
+}
+
+std::string to_table(const StuckListing& answer, const TableStyle& style) {
+    if (answer.stuck.empty()) {
+        return "nothing is stuck at " + rfc3339(answer.at) + "\n";
+    }
+    Table table({"VM", "STATE", "NODE", "MARK", "SINCE", "FAILED", "NEXT TRY", "WAITING FOR"});
+    std::string help;
+    for (const auto& stuck : answer.stuck) {
+        const auto time = [](const std::optional<WallTime>& at) {
+            return at ? rfc3339(*at) : std::string{};
+        };
+        table.add({{.text = stuck.vmi, .tone = Tone::strong},
+                   {.text = std::string(to_string(stuck.state)), .tone = tone_of(stuck.state)},
+                   {.text = stuck.node},
+                   {.text = stuck.mark},
+                   {.text = time(stuck.since)},
+                   {.text = std::to_string(stuck.failed)},
+                   {.text = time(stuck.next_try)},
+                   {.text = shortened(stuck.waiting_for)}});
+        help += help_lines(stuck, style);
+    }
+    return table.text(style.colour) + "\n" + help + "\n" +
+           field("Judged at", rfc3339(answer.at), style);
+}
+
+}  // namespace scout::cli

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "base/clock.h"
+#include "cluster/records.h"
+#include "migration/stuck.h"
+
+/// Marks and migrations of a cluster that are stuck, from its objects alone. Pure.
+namespace scout::cluster {
+
+/// In the order of namespaces and names; VMs that are fine are not there.
+[[nodiscard]] std::vector<migration::StuckAnswer> stuck_moves(const Records& records, WallTime now);
+
+}  // namespace scout::cluster
