@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cluster/cause_story.h"
 #include "fleet/answers.h"
 #include "migration/baseline.h"
 #include "migration/comparison.h"

@@ -5,6 +5,7 @@
 #include "cli/request.h"
 #include "cli/session.h"
 #include "cli/text.h"
+#include "cluster/cause_story.h"
 #include "cluster/stuck_moves.h"
 #include "kube/timestamps.h"
 
@@ -38,6 +39,15 @@ int run_stuck(Session& session, const Request& request) {
     }
     const auto at = asked->value_or(dump->moment);
     return session.show(StuckListing{.stuck = cluster::stuck_moves(dump->records, at), .at = at});
+}
+
+int run_why(Session& session, const Request& request) {
+    const auto dump = session.records();
+    if (!dump) {
+        return session.fail_with(Error{dump.error()}.within("why"));
+    }
+    const auto story = cluster::find_story(dump->records, request.subject);
+    return story ? session.show(*story) : session.fail_with(story.error());
 }
 
 }  // namespace scout::cli

@@ -115,7 +115,94 @@ std::string help_lines(const migration::StuckAnswer& stuck, const TableStyle& st
     return out;
 }
 
+json::object json_move(const cluster::PastMove& move) {
+    json::object request;
+    request["by"] = json_text(to_string(move.request.requester));
+    request["user"] = json_text_or_null(move.request.user);
+    request["why"] = json_text(shortened(move.request.why));
+    request["certain"] = move.request.certain;
+    json::object object;
+    object["name"] = json_text(move.name);
+    object["phase"] = json_text_or_null(move.phase);
+    object["mode"] = json_text_or_null(move.mode);
+    object["source"] = json_text_or_null(move.source);
+    object["target"] = json_text_or_null(move.target);
+    object["created"] = json_time(move.created);
+    object["ended"] = json_time(move.ended);
+    object["failure"] = json_text_or_null(shortened(move.failure));
+    object["requested"] = std::move(request);
+    return object;
+}
+
+/// "node-pressure, ephemeral-storage (certain)"
+std::string cause_text(const migration::CauseAnswer& answer) {
+    if (!answer.cause) {
+        return answer.ended ? "none: the launcher ended because its VM moved away"
+                            : "none: nothing ends it";
+    }
+    return std::string(to_string(*answer.cause)) +
+           (answer.resource.empty() ? std::string{} : ", " + answer.resource) +
+           (answer.certain ? " (certain)" : " (not certain)");
+}
+
+std::string launcher_text(const cluster::CauseStory& story) {
+    if (story.pod.empty()) {
+        return {};
+    }
+    return story.pod + (story.node.empty() ? "" : " on " + story.node) +
+           (story.pod_phase.empty() ? ", which is gone" : ", " + story.pod_phase) +
+           (story.ended ? ", ended " + rfc3339(*story.ended) : "");
+}
+
+std::string move_text(const cluster::PastMove& move) {
+    const auto& request = move.request;
+    return move.name + ": " + (move.phase.empty() ? "not begun" : move.phase) + ", wanted by " +
+           std::string(to_string(request.requester)) +
+           (request.user.empty() ? "" : " (" + request.user + ")") +
+           (request.certain ? "" : ", not certain") +
+           (move.target.empty() ? "" : ", to " + move.target) +
+           (move.mode.empty() ? "" : ", " + move.mode) +
+           (move.ended ? ", ended " + rfc3339(*move.ended) : "");
+}
+
 }  // namespace
+
+json::value to_json(const cluster::CauseStory& answer) {
+    auto object = json_answer();
+    object["vmi"] = json_text(answer.vmi);
+    object["vmiPhase"] = json_text_or_null(answer.vmi_phase);
+    object["pod"] = json_text_or_null(answer.pod);
+    object["podPhase"] = json_text_or_null(answer.pod_phase);
+    object["node"] = json_text_or_null(answer.node);
+    object["ended"] = json_time(answer.ended);
+    object["cause"] =
+        answer.answer.cause ? json_text(to_string(*answer.answer.cause)) : json::value(nullptr);
+    object["resource"] = json_text_or_null(answer.answer.resource);
+    object["evidence"] = json_sentences(answer.answer.evidence);
+    object["certain"] = answer.answer.certain;
+    json::array moves;
+    for (const auto& move : answer.moves) {
+        moves.push_back(json_move(move));
+    }
+    object["migrations"] = std::move(moves);
+    return object;
+}
+
+std::string to_table(const cluster::CauseStory& answer, const TableStyle& style) {
+    auto out = field("VM",
+                     answer.vmi + (answer.vmi_phase.empty() ? ", whose VMI is gone"
+                                                            : ", VMI " + answer.vmi_phase),
+                     style) +
+               field("Launcher", launcher_text(answer), style) +
+               field("Cause", cause_text(answer.answer), style);
+    for (const auto& evidence : answer.answer.evidence) {
+        out += field("Evidence", evidence, style);
+    }
+    for (const auto& move : answer.moves) {
+        out += field("Migration", move_text(move), style);
+    }
+    return out;
+}
 
 json::value to_json(const StuckListing& answer) {
     json::array list;

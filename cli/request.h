@@ -53,6 +53,7 @@ int run_nodes(Session& session, const Request& request);
 int run_node(Session& session, const Request& request);
 int run_guests(Session& session, const Request& request);
 int run_where(Session& session, const Request& request);
+int run_why(Session& session, const Request& request);
 int run_why_not(Session& session, const Request& request);
 int run_stuck(Session& session, const Request& request);
 int run_matrix(Session& session, const Request& request);

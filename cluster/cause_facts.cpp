@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/cause_facts.h"
+
+#include <algorithm>
+#include <chrono>
+#include <string_view>
+#include <utility>
+
+namespace scout::cluster {
+namespace {
+
+using namespace std::chrono_literals;
+using migration::CauseEvent;
+using migration::CauseFacts;
+using migration::EventOn;
+
+/// What a node told so long before a launcher's end may have to do with it, and so long after.
+constexpr auto before_the_end = 30min;
+constexpr auto after_the_end = 5min;
+
+bool is_true(const kube::Condition* condition) {
+    return condition != nullptr && condition->status == "True";
+}
+
+bool same(std::string_view a, std::string_view b) {
+    return a.empty() || b.empty() || a == b;
+}
+
+bool is_near(WallTime at, const std::optional<WallTime>& end) {
+    return !end || at == WallTime{} || (at >= *end - before_the_end && at <= *end + after_the_end);
+}
+
+void take_pod(CauseFacts& facts, const kube::PodRecord& pod) {
+    facts.pod_there = true;
+    facts.pod_phase = pod.phase.str();
+    facts.pod_reason = pod.reason.str();
+    facts.pod_message = pod.message.str();
+    facts.pod_deleting = pod.deletion.has_value();
+    facts.node = pod.node.str();
+    if (const auto* disruption = kube::find_condition(pod.conditions, "DisruptionTarget");
+        is_true(disruption)) {
+        facts.disruption = disruption->reason.str();
+        facts.disruption_message = disruption->message.str();
+        facts.disrupted_at = disruption->since;
+    }
+    for (const auto& container : pod.containers) {
+        if (container.exit_code) {
+            facts.ends.push_back({.name = container.name.str(),
+                                  .exit_code = *container.exit_code,
+                                  .reason = container.reason.str(),
+                                  .memory_limit = !container.memory_limit.empty(),
+                                  .at = container.finished.value_or(WallTime{})});
+        }
+    }
+}
+
+void take_vmi(CauseFacts& facts, const kube::VmiRecord& vmi) {
+    facts.vmi_there = true;
+    facts.vmi_phase = vmi.phase.str();
+    facts.vmi_reason = vmi.reason.str();
+    facts.vmi_deleting = vmi.deletion.has_value();
+    facts.vmi_deleted_at = vmi.deletion.value_or(WallTime{});
+    if (facts.node.empty() && !facts.pod_there) {
+        facts.node = vmi.node.str();
+    }
+}
+
+void take_node(CauseFacts& facts, const Records& records) {
+    facts.nodes_known = !records.nodes.empty();
+    const auto found =
+        std::find_if(records.nodes.begin(), records.nodes.end(),
+                     [&facts](const auto& node) { return node.meta.name == facts.node; });
+    if (found == records.nodes.end()) {
+        return;
+    }
+    facts.node_there = true;
+    facts.node_closed = found->schedulable == "false";
+    for (const auto& condition : found->conditions) {
+        if (condition.type.view().ends_with("Pressure") && is_true(&condition)) {
+            facts.node_pressures.push_back(condition.type.str());
+        }
+    }
+    const auto* ready = kube::find_condition(found->conditions, "Ready");
+    if (ready != nullptr && !is_true(ready)) {
+        facts.node_not_ready =
+            ready->reason.str() +
+            (ready->message.empty() ? std::string{} : ": " + ready->message.str());
+    }
+}
+
+/// The name of the node in an event on a pod that is gone stands in no field: none is taken.
+std::optional<EventOn> concerns(const kube::SeenEvent& event, const LauncherSeen& launcher,
+                                const CauseFacts& facts, const std::optional<WallTime>& end) {
+    if (event.kind == "Pod" && event.space == launcher.space && event.name == launcher.name &&
+        same(event.uid.view(), launcher.uid())) {
+        return EventOn::pod;
+    }
+    const auto vmi_uid = launcher.pod == nullptr ? std::string{} : launcher.pod->vmi_uid;
+    if (event.kind == "VirtualMachineInstance" && event.space == launcher.space &&
+        event.name == launcher.vmi_name && same(event.uid.view(), vmi_uid)) {
+        return EventOn::vmi;
+    }
+    if (event.kind == "Node" && !facts.node.empty() && event.name == facts.node &&
+        is_near(event.at, end)) {
+        return EventOn::node;
+    }
+    return std::nullopt;
+}
+
+void take_events(CauseFacts& facts, const Records& records, const LauncherSeen& launcher,
+                 const std::optional<WallTime>& end) {
+    facts.events_known = !records.events.empty();
+    for (const auto& event : records.events) {
+        if (const auto on = concerns(event, launcher, facts, end)) {
+            facts.events.push_back({.on = *on,
+                                    .reason = event.reason.str(),
+                                    .message = event.message.str(),
+                                    .starved = event.starved.str(),
+                                    .at = event.at});
+        }
+    }
+    std::stable_sort(facts.events.begin(), facts.events.end(),
+                     [](const CauseEvent& a, const CauseEvent& b) { return a.at < b.at; });
+}
+
+/// A migration that took the VM away from this launcher.
+std::string moved_to(const Records& records, const LauncherSeen& launcher) {
+    const auto took = [&launcher](const std::optional<kube::MoveState>& state) {
+        return state && state->completed && !state->failed && state->source_pod == launcher.name;
+    };
+    for (const auto& move : records.moves) {
+        if (move.meta.space == launcher.space && move.vmi_name == launcher.vmi_name &&
+            move.phase == "Succeeded" && took(move.state)) {
+            return move.state->target_node.str();
+        }
+    }
+    for (const auto& vmi : records.vmis) {
+        if (vmi.meta.space == launcher.space && vmi.meta.name == launcher.vmi_name &&
+            took(vmi.move)) {
+            return vmi.move->target_node.str();
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
+std::optional<WallTime> end_of(const kube::PodRecord& pod) {
+    std::optional<WallTime> end;
+    for (const auto& container : pod.containers) {
+        if (container.name == "compute" || container.finished > end) {
+            end = std::max(end, container.finished);
+        }
+    }
+    if (!end && (pod.phase == "Failed" || pod.phase == "Succeeded")) {
+        const auto* disruption = kube::find_condition(pod.conditions, "DisruptionTarget");
+        if (is_true(disruption) && disruption->since != WallTime{}) {
+            end = disruption->since;
+        }
+    }
+    return end;
+}
+
+migration::CauseFacts cause_facts(const Records& records, const LauncherSeen& launcher,
+                                  const kube::VmiRecord* vmi) {
+    CauseFacts facts;
+    facts.pod = launcher.name;
+    std::optional<WallTime> end;
+    if (launcher.pod != nullptr) {
+        take_pod(facts, *launcher.pod);
+        end = end_of(*launcher.pod);
+    }
+    facts.vmis_known = !records.vmis.empty();
+    const auto made_by = launcher.pod == nullptr ? std::string{} : launcher.pod->vmi_uid;
+    if (vmi != nullptr && same(vmi->meta.uid, made_by)) {
+        take_vmi(facts, *vmi);
+    }
+    take_node(facts, records);
+    take_events(facts, records, launcher, end);
+    facts.moved_to = moved_to(records, launcher);
+    return facts;
+}
+
+}  // namespace scout::cluster

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/cause_story.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "base/edit_distance.h"
+#include "cluster/cause_facts.h"
+#include "cluster/name_list.h"
+#include "cluster/vm_placement.h"
+
+namespace scout::cluster {
+namespace {
+
+constexpr std::string_view launcher_prefix = "virt-launcher-";
+constexpr std::size_t random_suffix = 6;  ///< "-abcde"
+
+/// What is asked about.
+struct Subject {
+    std::string space;
+    std::string vmi_name;
+    std::string pod;  ///< only this launcher; empty: the VM
+
+    friend auto operator<=>(const Subject&, const Subject&) = default;
+
+    [[nodiscard]] std::string vmi() const {
+        return space.empty() ? vmi_name : space + "/" + vmi_name;
+    }
+};
+
+/// The VM of a launcher's name, for pods that are gone; empty: it is none.
+std::string vm_of_launcher(std::string_view pod) {
+    if (!pod.starts_with(launcher_prefix) || pod.size() <= launcher_prefix.size() + random_suffix ||
+        pod[pod.size() - random_suffix] != '-') {
+        return {};
+    }
+    pod.remove_prefix(launcher_prefix.size());
+    pod.remove_suffix(random_suffix);
+    return std::string{pod};
+}
+
+bool is_called(std::string_view space, std::string_view own, std::string_view uid,
+               std::string_view asked) {
+    return asked == own || (!uid.empty() && asked == uid) ||
+           (asked.size() == space.size() + 1 + own.size() && asked.starts_with(space) &&
+            asked[space.size()] == '/' && asked.ends_with(own));
+}
+
+/// All that bear the name, the first kind that has any: VMIs, pods, VMs whose pods are left, then
+/// what Events alone tell of.
+std::set<Subject> subjects(const Records& records, std::string_view asked) {
+    std::set<Subject> found;
+    for (const auto& vmi : records.vmis) {
+        if (is_called(vmi.meta.space.view(), vmi.meta.name, vmi.meta.uid, asked)) {
+            found.insert({.space = vmi.meta.space.str(), .vmi_name = vmi.meta.name, .pod = {}});
+        }
+    }
+    for (const auto& pod : records.launchers) {
+        if (found.empty() && is_called(pod.meta.space.view(), pod.meta.name, pod.meta.uid, asked)) {
+            return {
+                {.space = pod.meta.space.str(), .vmi_name = pod.vmi_name, .pod = pod.meta.name}};
+        }
+    }
+    if (!found.empty()) {
+        return found;
+    }
+    for (const auto& pod : records.launchers) {
+        if (is_called(pod.meta.space.view(), pod.vmi_name, pod.vmi_uid, asked)) {
+            found.insert({.space = pod.meta.space.str(), .vmi_name = pod.vmi_name, .pod = {}});
+        }
+    }
+    if (!found.empty()) {
+        return found;
+    }
+    for (const auto& event : records.events) {
+        const auto space = event.space.str();
+        const auto name = event.name.str();
+        const auto vm = event.kind == "Pod" ? vm_of_launcher(name) : name;
+        const bool of_vm = event.kind == "Pod" || event.kind == "VirtualMachineInstance";
+        if (of_vm && !vm.empty() && is_called(space, vm, {}, asked)) {
+            found.insert({.space = space, .vmi_name = vm, .pod = {}});
+        } else if (event.kind == "Pod" && !vm.empty() && is_called(space, name, {}, asked)) {
+            found.insert({.space = space, .vmi_name = vm, .pod = name});
+        }
+    }
+    return found;
+}
+
+Error no_such_vm(const Records& records, std::string_view asked) {
+    std::vector<std::string> names;
+    const bool whole = asked.find('/') != std::string_view::npos;
+    const auto add = [&names, whole](const kube::ObjectMeta& meta) {
+        names.push_back(whole ? full_name(meta) : meta.name);
+    };
+    for (const auto& vmi : records.vmis) {
+        add(vmi.meta);
+    }
+    for (const auto& pod : records.launchers) {
+        add(pod.meta);
+    }
+    const auto near = nearest(std::string{asked}, names);
+    return {Errc::not_found, "no VMI, launcher pod or Event of one is called '" +
+                                 std::string{asked} + "'" +
+                                 (near.empty() ? std::string{} : "; did you mean '" + near + "'?")};
+}
+
+Result<Subject> subject_of(const Records& records, std::string_view asked) {
+    const auto found = subjects(records, asked);
+    if (found.empty()) {
+        return fail(no_such_vm(records, asked));
+    }
+    if (found.size() > 1) {
+        std::vector<std::string> names;
+        for (const auto& each : found) {
+            names.push_back(each.vmi());
+        }
+        const auto all = names.size();
+        names.resize(std::min<std::size_t>(all, 10));
+        return fail(Errc::invalid, "several VMs are called '" + std::string{asked} + "': " +
+                                       name_list(names, all) + "; name one as NAMESPACE/NAME");
+    }
+    return *found.begin();
+}
+
+/// It was made for a migration that did not get the VM there, or has not yet.
+bool is_mere_target(const Records& records, const kube::PodRecord& pod) {
+    return !pod.migration_uid.empty() &&
+           std::any_of(records.moves.begin(), records.moves.end(),
+                       [&pod](const kube::MoveRecord& move) {
+                           return move.meta.uid == pod.migration_uid && move.phase != "Succeeded";
+                       });
+}
+
+/// Its launchers, the youngest first; those known by Events alone come last.
+std::vector<LauncherSeen> launchers_of(const Records& records, const Subject& subject) {
+    std::vector<LauncherSeen> launchers;
+    for (const auto& pod : records.launchers) {
+        if (pod.meta.space == subject.space && pod.vmi_name == subject.vmi_name &&
+            (subject.pod.empty() ? !is_mere_target(records, pod) : pod.meta.name == subject.pod)) {
+            launchers.push_back({.space = subject.space,
+                                 .name = pod.meta.name,
+                                 .vmi_name = subject.vmi_name,
+                                 .pod = &pod});
+        }
+    }
+    std::stable_sort(launchers.begin(), launchers.end(), [](const auto& a, const auto& b) {
+        return a.pod->creation > b.pod->creation;
+    });
+    std::vector<const kube::SeenEvent*> events;
+    for (const auto& event : records.events) {
+        if (event.kind == "Pod" && event.space == subject.space &&
+            vm_of_launcher(event.name.view()) == subject.vmi_name &&
+            (subject.pod.empty() || event.name == subject.pod)) {
+            events.push_back(&event);
+        }
+    }
+    std::stable_sort(events.begin(), events.end(),
+                     [](const auto* a, const auto* b) { return a->at > b->at; });
+    std::set<std::string> known;
+    for (const auto& launcher : launchers) {
+        known.insert(launcher.name);
+    }
+    for (const auto* event : events) {
+        if (known.insert(event->name.str()).second) {
+            launchers.push_back({.space = subject.space,
+                                 .name = event->name.str(),
+                                 .vmi_name = subject.vmi_name,
+                                 .pod = nullptr});
+        }
+    }
+    return launchers;
+}
+
+const kube::VmiRecord* vmi_of(const Records& records, const Subject& subject) {
+    const auto found = std::find_if(
+        records.vmis.begin(), records.vmis.end(), [&subject](const kube::VmiRecord& vmi) {
+            return vmi.meta.space == subject.space && vmi.meta.name == subject.vmi_name;
+        });
+    return found == records.vmis.end() ? nullptr : &*found;
+}
+
+/// The launcher to speak of: the one that the VMI runs in first, then the others.
+void tell_launcher(CauseStory& story, const Records& records, const Subject& subject,
+                   const kube::VmiRecord* vmi) {
+    auto launchers = launchers_of(records, subject);
+    std::stable_partition(launchers.begin(), launchers.end(), [vmi](const LauncherSeen& each) {
+        return vmi != nullptr && each.pod != nullptr && each.pod->node == vmi->node &&
+               each.pod->vmi_uid == vmi->meta.uid && each.pod->phase == "Running";
+    });
+    bool told = false;
+    for (const auto& launcher : launchers) {
+        auto answer = migration::find_cause(cause_facts(records, launcher, vmi));
+        const bool gone = launcher.pod == nullptr;  // and perhaps a target that never ran
+        const bool has_cause = answer.cause && !(gone && answer.cause == migration::Cause::unknown);
+        if (!has_cause && (told || (gone && subject.pod.empty()))) {
+            continue;
+        }
+        story.pod = launcher.name;
+        story.node = launcher.pod == nullptr ? std::string{} : launcher.pod->node.str();
+        story.pod_phase = launcher.pod == nullptr ? std::string{} : launcher.pod->phase.str();
+        story.ended = launcher.pod == nullptr ? std::nullopt : end_of(*launcher.pod);
+        story.answer = std::move(answer);
+        told = true;
+        if (has_cause) {
+            return;
+        }
+    }
+    if (!told) {
+        story.answer = migration::find_cause(cause_facts(
+            records,
+            {.space = subject.space, .name = {}, .vmi_name = subject.vmi_name, .pod = nullptr},
+            vmi));
+        story.node = vmi == nullptr ? std::string{} : vmi->node.str();
+    }
+}
+
+PastMove past_move(const Records& records, const kube::MoveRecord& move,
+                   const kube::VmiRecord* vmi) {
+    PastMove past;
+    past.name = move.meta.name;
+    past.phase = move.phase.str();
+    past.created = move.creation;
+    if (move.state) {
+        past.mode = move.state->mode.str();
+        past.source = move.state->source_node.str();
+        past.target = move.state->target_node.str();
+        past.failure = move.state->failure.str();
+    }
+    if (past.source.empty() && move.evacuation) {
+        past.source = move.evacuation->str();
+    }
+    for (const auto& phase : move.phases) {
+        if (phase.phase == "Succeeded" || phase.phase == "Failed") {
+            past.ended = phase.at;
+        }
+    }
+    past.request = requester_of(records, move, vmi);
+    return past;
+}
+
+std::vector<PastMove> past_moves(const Records& records, const Subject& subject,
+                                 const kube::VmiRecord* vmi) {
+    std::vector<const kube::MoveRecord*> moves;
+    for (const auto& move : records.moves) {
+        if (move.meta.space == subject.space && move.vmi_name == subject.vmi_name) {
+            moves.push_back(&move);
+        }
+    }
+    std::stable_sort(moves.begin(), moves.end(),
+                     [](const auto* a, const auto* b) { return a->creation > b->creation; });
+    moves.resize(std::min(moves.size(), most_past_moves));
+    std::vector<PastMove> past;
+    for (const auto* move : moves) {
+        past.push_back(past_move(records, *move, vmi));
+    }
+    return past;
+}
+
+}  // namespace
+
+Result<CauseStory> find_story(const Records& records, std::string_view name) {
+    const auto subject = subject_of(records, name);
+    if (!subject) {
+        return fail(subject.error());
+    }
+    const auto* vmi = vmi_of(records, *subject);
+    CauseStory story;
+    story.vmi = subject->vmi();
+    story.vmi_phase = vmi == nullptr ? std::string{} : vmi->phase.str();
+    tell_launcher(story, records, *subject, vmi);
+    story.moves = past_moves(records, *subject, vmi);
+    return story;
+}
+
+}  // namespace scout::cluster

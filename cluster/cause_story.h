@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "cluster/records.h"
+#include "migration/cause.h"
+#include "migration/requester.h"
+
+/// What became of a VM, from the objects of a cluster alone. Pure.
+namespace scout::cluster {
+
+/// One of a VM's migrations.
+struct PastMove {
+    std::string name;
+    std::string phase;  ///< KubeVirt's word; empty: not seen by it yet
+    std::string mode;   ///< PreCopy, PostCopy, Paused; empty: it did not come to run
+    std::string source;
+    std::string target;
+    std::string failure;
+    std::optional<WallTime> created;
+    std::optional<WallTime> ended;
+    migration::RequestAnswer request;
+};
+
+inline constexpr std::size_t most_past_moves = 5;  ///< that KubeVirt keeps
+
+struct CauseStory {
+    std::string vmi;  ///< NAMESPACE/NAME
+    std::string vmi_phase;
+    std::string pod;  ///< the launcher that is spoken of; empty: there is none
+    std::string node;
+    std::string pod_phase;
+    std::optional<WallTime> ended;
+    migration::CauseAnswer answer;
+    std::vector<PastMove> moves;  ///< the youngest first
+};
+
+/// Of a VM ("NAMESPACE/NAME", a name that only one has, or a uid) or one of its launcher pods, also
+/// if the objects are gone and only Events tell of them. Of a VM that runs the launcher which ended
+/// last, and not by moving away, is spoken of, if the one that runs has no cause to tell. Errors:
+/// not_found, with the name that is nearest; invalid if several fit, with their names.
+[[nodiscard]] Result<CauseStory> find_story(const Records& records, std::string_view name);
+
+/// Who wanted this migration. `vmi` may be null: it is gone.
+[[nodiscard]] migration::RequestAnswer requester_of(const Records& records,
+                                                    const kube::MoveRecord& move,
+                                                    const kube::VmiRecord* vmi);
+
+}  // namespace scout::cluster
