@@ -17,9 +17,10 @@ namespace {
 
 constexpr const char* description =
     "scoutctl asks where guests can live-migrate, and why not.\n"
-    "compare, profile and labels work on files alone; where, why-not, matrix, baseline and\n"
-    "upgrade-impact do so when they are given files; why and stuck read a cluster or a dump of\n"
-    "one; the rest asks an aggregator.";
+    "compare, profile and labels work on documents of libvirt alone; why and stuck read a cluster\n"
+    "(--live) or a dump of one (--from); nodes, node, guests, where, why-not, matrix, baseline "
+    "and\n"
+    "upgrade-impact do so too where they are told to, and ask an aggregator else.";
 
 /// Options of every command; they may stand before or behind its name.
 void add_global_options(CLI::App& app, Request& request) {

@@ -101,7 +101,10 @@ int compare_all(Session& session, const std::string& folder, const migration::Cp
         const Progress progress("reading documents", session.progress());
         return load_all(*documents, map);
     }();
-    return write_pairs(session, all, map);
+    const auto code = write_pairs(session, all, map);
+    return code == exit_code::can && all.sides.empty()
+               ? session.fail_with(nothing_usable(documents->size()))
+               : code;
 }
 
 int labels_of_document(Session& session, const Request& request) {

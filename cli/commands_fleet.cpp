@@ -137,7 +137,11 @@ int run_matrix(Session& session, const Request& request) {
     if (!documents) {
         return session.fail_with(documents.error());
     }
-    return session.show(make_matrix(documents->hosts, documents->map));
+    const auto& hosts = documents->hosts;
+    const auto code = session.show(make_matrix(hosts, documents->map));
+    return code == exit_code::can && hosts.usable.empty()
+               ? session.fail_with(nothing_usable(hosts.unusable.size()))
+               : code;
 }
 
 int run_baseline(Session& session, const Request& request) {

@@ -181,6 +181,13 @@ Result<std::vector<std::string>> expand_documents(const std::vector<std::string>
     return documents;
 }
 
+Error nothing_usable(std::size_t documents) {
+    return {Errc::invalid, "none of " + std::to_string(documents) +
+                               (documents == 1 ? " file" : " files") +
+                               " is a document of libvirt that can be used (what virsh "
+                               "domcapabilities prints)"};
+}
+
 Hosts load_hosts(const std::vector<std::string>& documents, const migration::CpuMap* map) {
     Hosts hosts;
     for (const auto& path : documents) {

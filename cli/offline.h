@@ -78,6 +78,9 @@ struct Hosts {
     std::vector<HostSide> usable;
     std::vector<DocumentState> unusable;
 };
+/// Of documents none could be used; why not was told with each of them.
+[[nodiscard]] Error nothing_usable(std::size_t documents);
+
 [[nodiscard]] Hosts load_hosts(const std::vector<std::string>& documents,
                                const migration::CpuMap* map);
 

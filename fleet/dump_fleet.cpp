@@ -287,11 +287,11 @@ Result<std::unique_ptr<DumpFleet>> open_dump(cluster::Dump dump, DumpOptions opt
                                              const std::function<void(std::string_view)>& tell) {
     tell_left_out(dump.left_out, tell);
     if (dump.objects.nodes.empty()) {
-        return fail(Errc::invalid,
-                    "expected Node objects (kubectl get nodes -o yaml), found none" +
-                        (dump.files == 0 ? std::string{}
-                                         : " in " + std::to_string(dump.files) +
-                                               (dump.files == 1 ? " file" : " files")));
+        return dump.files == 0
+                   ? fail(Errc::invalid, "the cluster has no nodes, so there is nothing to tell")
+                   : fail(Errc::invalid,
+                          "expected Node objects (kubectl get nodes -o yaml), found none in " +
+                              std::to_string(dump.files) + (dump.files == 1 ? " file" : " files"));
     }
     return std::make_unique<DumpFleet>(std::move(dump), std::move(options));
 }

@@ -209,6 +209,19 @@ TEST_F(BadInputTest, CompareAllWantsAFolder) {
     EXPECT_EQ(scoutctl({"compare", "--all", "hosts", "mixed/guest.xml"}).code, 2);
 }
 
+TEST_F(BadInputTest, WhereNothingCanBeUsedTheAnswerIsAnError) {
+    write("notes.txt", "not xml");
+    write("deploy.yaml", "kind: Deployment\n");
+    for (const auto& arguments :
+         {std::vector<std::string>{"compare", "--all", folder.path().string()},
+          std::vector<std::string>{"matrix", "--documents", folder.path().string()}}) {
+        const auto outcome = scoutctl(arguments);
+        EXPECT_EQ(outcome.code, 2) << arguments.front();
+        EXPECT_NE(outcome.err.find("none of 2 files"), std::string::npos) << outcome.err;
+        EXPECT_NE(outcome.out.find("notes.txt"), std::string::npos) << outcome.out;
+    }
+}
+
 TEST_F(BadInputTest, ABadCpuMapIsAnErrorNotANo) {
     const auto absent = scoutctl({"compare", "hosts/old.xml", "hosts/old.xml", "--cpu-map", "no"});
     EXPECT_EQ(absent.code, 2);
