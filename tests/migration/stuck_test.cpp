@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "migration/stuck.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+namespace scout::migration {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+const WallTime noon{std::chrono::hours{24 * 365}};
+
+StuckMoveFacts failed_at(WallTime at) {
+    return {.name = "kubevirt-evacuation-" + std::to_string(at.time_since_epoch().count()),
+            .phase = "Failed",
+            .created = at - 3s,
+            .since = at,
+            .failed_at = at,
+            .backs_off = true};
+}
+
+StuckMoveFacts evacuation(std::string phase, WallTime since) {
+    return {.name = "kubevirt-evacuation-new",
+            .phase = std::move(phase),
+            .created = since,
+            .since = since,
+            .backs_off = true};
+}
+
+StuckVmFacts marked() {
+    return {.vmi = "shop/web",
+            .phase = "Running",
+            .node = "n2",
+            .mark = "n2",
+            .strategy = EvictionStrategy::live_migrate,
+            .migratable = true};
+}
+
+StuckAnswer asked(const StuckVmFacts& vm, const StuckSurroundings& around) {
+    const auto answer = find_stuck(vm, around);
+    EXPECT_TRUE(answer) << vm.vmi;
+    return answer.value_or(StuckAnswer{});
+}
+
+TEST(StuckTest, MarkLeftBehindAfterThreeFailuresWaitsEightySeconds) {
+    auto vm = marked();
+    vm.moves = {failed_at(noon - 60s), failed_at(noon), failed_at(noon - 30s)};
+
+    const auto answer = asked(vm, {.now = noon + 10s});
+
+    EXPECT_EQ(answer.state, StuckState::stale_mark);
+    EXPECT_EQ(answer.failed, 3U);
+    EXPECT_EQ(answer.next_try, noon + 80s);
+    EXPECT_TRUE(answer.cancel.possible);
+    EXPECT_EQ(answer.cancel.reason, "");
+    EXPECT_THAT(answer.waiting_for, HasSubstr("3 failed tries"));
+}
+
+TEST(StuckTest, MoveInBackOffIsStillAMarkLeftBehind) {
+    auto vm = marked();
+    vm.moves = {failed_at(noon - 60s), failed_at(noon), evacuation("Pending", noon + 1s)};
+
+    const auto during = asked(vm, {.now = noon + 39s});
+    const auto later = asked(vm, {.now = noon + 400s});
+
+    EXPECT_EQ(during.state, StuckState::stale_mark);
+    EXPECT_EQ(during.next_try, noon + 40s);
+    EXPECT_EQ(during.move, "kubevirt-evacuation-new");
+    EXPECT_EQ(later.state, StuckState::stale_mark);
+    EXPECT_THAT(later.waiting_for, HasSubstr("overdue"));
+}
+
+TEST(StuckTest, BackOffDoublesWithEachFailureInARow) {
+    std::vector<StuckMoveFacts> moves;
+    const std::vector<std::chrono::seconds> expected{20s, 40s, 80s, 160s, 320s};
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+        moves.push_back(failed_at(noon + std::chrono::minutes{10 * i}));
+        const auto last = moves.back().failed_at;
+        EXPECT_EQ(back_off(moves).next_try, last + expected[i]);
+        EXPECT_EQ(back_off(moves).failed, i + 1);
+    }
+}
+
+TEST(StuckTest, BackOffCountsWhatKubeVirtCounts) {
+    auto succeeded = failed_at(noon);
+    succeeded.phase = "Succeeded";
+    succeeded.failed_at = {};
+    auto by_hand = failed_at(noon + 100s);
+    by_hand.backs_off = false;
+    auto deleted = failed_at(noon + 50s);
+    deleted.deleting = true;
+
+    EXPECT_EQ(back_off({failed_at(noon - 60s), succeeded}).failed, 0U);
+    EXPECT_EQ(back_off({failed_at(noon - 60s), succeeded, failed_at(noon + 9s)}).failed, 1U);
+    EXPECT_EQ(back_off({by_hand}).failed, 0U);
+    EXPECT_EQ(back_off({failed_at(noon), deleted}).failed, 1U);
+    EXPECT_EQ(back_off({}).next_try, std::nullopt);
+    std::vector<StuckMoveFacts> many;
+    for (int i = 0; i < 5000; ++i) {
+        many.push_back(failed_at(noon + std::chrono::seconds{i}));
+    }
+    EXPECT_EQ(back_off(many).failed, 5000U);
+    EXPECT_GT(*back_off(many).next_try, noon);
+}
+
+struct MarkCase {
+    std::string name;
+    std::function<void(StuckVmFacts&, StuckSurroundings&)> change;
+    StuckState state{};
+    std::string waiting_for;
+    bool cancel = true;
+};
+
+TEST(StuckTest, MarksAreToldByWhatKeepsThem) {
+    const std::vector<MarkCase> cases{
+        {"elsewhere", [](auto& vm, auto&) { vm.mark = "n1"; }, StuckState::already_moved,
+         "it is on node n2, the mark names n1"},
+        {"external", [](auto& vm, auto&) { vm.strategy = EvictionStrategy::external; },
+         StuckState::external, "KubeVirt moves nothing"},
+        {"none", [](auto& vm, auto&) { vm.strategy = EvictionStrategy::none; },
+         StuckState::unwanted, "None"},
+        {"not migratable",
+         [](auto& vm, auto&) {
+             vm.migratable = false;
+             vm.not_migratable = "DisksNotLiveMigratable";
+         },
+         StuckState::not_migratable, "DisksNotLiveMigratable"},
+        {"node gone",
+         [](auto&, auto& around) { around.node_there = around.mark_node_there = false; },
+         StuckState::node_gone, "is gone", false},
+        {"drain taint",
+         [](auto&, auto& around) { around.drain_taint = "kubevirt.io/drain:NoSchedule"; },
+         StuckState::stale_mark, "first VMIM", false},
+        {"two pods", [](auto& vm, auto&) { vm.active_pods = {"a", "b"}; },
+         StuckState::two_active_pods, "2 launchers"},
+        {"under way", [](auto& vm, auto&) { vm.moves = {evacuation("PreparingTarget", noon)}; },
+         StuckState::being_moved, "PreparingTarget"},
+        {"just made", [](auto& vm, auto&) { vm.moves = {evacuation("", noon)}; },
+         StuckState::being_moved, "just been made"},
+        {"old KubeVirt", [](auto&, auto& around) { around.cancel_served = false; },
+         StuckState::stale_mark, "first VMIM", false}};
+    for (const auto& each : cases) {
+        auto vm = marked();
+        StuckSurroundings around{.now = noon + 5s};
+        each.change(vm, around);
+
+        const auto answer = asked(vm, around);
+
+        EXPECT_EQ(answer.state, each.state) << each.name << to_string(answer.state);
+        EXPECT_THAT(answer.waiting_for, HasSubstr(each.waiting_for)) << each.name;
+        EXPECT_EQ(answer.cancel.possible, each.cancel) << each.name;
+        EXPECT_EQ(answer.cancel.reason.empty(), each.cancel) << each.name;
+        EXPECT_FALSE(answer.advice.empty()) << each.name;
+        EXPECT_EQ(answer.next_try, std::nullopt) << each.name;
+    }
+}
+
+TEST(StuckTest, CancelSaysWhatKubeVirtWouldAnswer) {
+    const auto vm = marked();
+
+    EXPECT_THAT(asked(vm, {.drain_taint = "k:NoSchedule", .now = noon}).cancel.reason,
+                HasSubstr("400"));
+    EXPECT_THAT(asked(vm, {.mark_node_there = false, .now = noon}).cancel.reason, HasSubstr("500"));
+    const auto unknown = asked(vm, {.nodes_known = false, .now = noon}).cancel;
+    EXPECT_TRUE(unknown.possible);
+    EXPECT_THAT(unknown.reason, HasSubstr("not known"));
+}
+
+struct MoveCase {
+    std::string name;
+    std::function<void(StuckVmFacts&, StuckSurroundings&)> change;
+    StuckState state{};
+    std::string waiting_for;
+};
+
+TEST(StuckTest, WaitingMigrationsAreToldByWhatTheyWaitFor) {
+    const std::vector<MoveCase> cases{
+        {"cluster", [](auto&, auto& around) { around.in_cluster = 5; }, StuckState::queued,
+         "5 of 5"},
+        {"node", [](auto&, auto& around) { around.outbound = 2; }, StuckState::queued,
+         "2 of 2 migrations leave node n2"},
+        {"selinux", [](auto& vm, auto&) { vm.selinux_context = false; }, StuckState::no_selinux,
+         "selinuxContext"},
+        {"pods", [](auto& vm, auto&) { vm.active_pods = {"a", "b"}; }, StuckState::two_active_pods,
+         "2 launchers"},
+        {"quota", [](auto& vm, auto&) { vm.moves[0].blocked = "migrationRejectedByResourceQuota"; },
+         StuckState::blocked, "Quota"},
+        {"node gone", [](auto&, auto& around) { around.node_there = false; }, StuckState::node_gone,
+         "Pending for ever"},
+        {"nothing", [](auto&, auto&) {}, StuckState::pending, "no reason"},
+        {"launcher update",
+         [](auto& vm, auto&) {
+             vm.moves[0].backs_off = true;
+             vm.moves.push_back(failed_at(noon + 95s));
+             vm.moves[0].created = noon + 96s;
+         },
+         StuckState::backing_off, "1 failed try"},
+        {"no node",
+         [](auto& vm, auto&) {
+             vm.moves[0].phase = "Scheduling";
+             vm.moves[0].pod_unschedulable = true;
+             vm.moves[0].scheduler = "0/4 nodes are available";
+         },
+         StuckState::unschedulable, "0/4 nodes"},
+        {"deleting",
+         [](auto& vm, auto&) {
+             vm.moves[0].phase = "TargetReady";
+             vm.moves[0].deleting = true;
+             vm.moves[0].deleting_since = noon;
+         },
+         StuckState::deleting, "not delivered before"}};
+    for (const auto& each : cases) {
+        auto vm = marked();
+        vm.mark = "";
+        vm.moves = {{.name = "by-hand", .phase = "Pending", .created = noon, .since = noon}};
+        StuckSurroundings around{.now = noon + 100s};
+        each.change(vm, around);
+
+        const auto answer = asked(vm, around);
+
+        EXPECT_EQ(answer.state, each.state) << each.name << ": " << to_string(answer.state);
+        EXPECT_THAT(answer.waiting_for, HasSubstr(each.waiting_for)) << each.name;
+        EXPECT_FALSE(answer.cancel.possible) << each.name;
+        EXPECT_EQ(answer.move, "by-hand") << each.name;
+    }
+}
+
+TEST(StuckTest, WhatIsFineIsNotTold) {
+    auto vm = marked();
+    vm.mark = "";
+    EXPECT_FALSE(find_stuck(vm, {.now = noon}));
+    for (const auto* phase : {"Scheduling", "PreparingTarget", "Running", "Succeeded", "Failed"}) {
+        vm.moves = {{.name = "m", .phase = phase, .created = noon, .since = noon}};
+        EXPECT_FALSE(find_stuck(vm, {.now = noon + 1h})) << phase;
+    }
+    vm.moves = {{.name = "m", .phase = "Pending", .created = noon, .since = noon}};
+    EXPECT_FALSE(find_stuck(vm, {.now = noon + 3s}));
+    vm = marked();
+    vm.deleting = true;
+    EXPECT_FALSE(find_stuck(vm, {.now = noon}));
+    vm = marked();
+    vm.phase = "Succeeded";
+    EXPECT_FALSE(find_stuck(vm, {.now = noon}));
+}
+
+TEST(StuckTest, SynchronizingForTenMinutesNamesTheMissingFieldAndTheHandler) {
+    auto vm = marked();
+    vm.mark = "";
+    vm.moves = {{.name = "out",
+                 .phase = "Synchronizing",
+                 .created = noon,
+                 .since = noon,
+                 .crosses = true,
+                 .missing = "sourceNode"}};
+
+    const auto silent = asked(vm, {.now = noon + 600s});
+    const auto ill =
+        asked(vm, {.handler_trouble = "virt-handler on node n2 is not ready", .now = noon + 600s});
+
+    EXPECT_EQ(silent.state, StuckState::synchronizing);
+    EXPECT_THAT(silent.waiting_for, HasSubstr("migrationState.sourceNode"));
+    EXPECT_THAT(silent.advice, HasSubstr("from the target to the address of the source"));
+    EXPECT_THAT(ill.waiting_for, HasSubstr("virt-handler on node n2 is not ready"));
+    EXPECT_EQ(silent.since, noon);
+    EXPECT_FALSE(find_stuck(vm, {.now = noon + 30s}));
+}
+
+TEST(StuckTest, SourceThatNeverHearsOfItsTargetIsTold) {
+    auto vm = marked();
+    vm.mark = "";
+    vm.moves = {
+        {.name = "out", .phase = "Scheduling", .created = noon, .since = noon, .crosses = true}};
+
+    EXPECT_EQ(asked(vm, {.now = noon + 901s}).state, StuckState::synchronizing);
+    EXPECT_FALSE(find_stuck(vm, {.now = noon + 899s}));
+    vm.moves[0].receives = true;
+    EXPECT_FALSE(find_stuck(vm, {.now = noon + 901s}));
+}
+
+}  // namespace
+}  // namespace scout::migration
