@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "kubevirt/cmd_info.grpc.pb.h"
 #include "kubevirt/cmd_v1.grpc.pb.h"
+#include "launcher/guarded_socket.h"
 #include "wire/checks.h"
 #include "wire/status.h"
 #include "wire/unary_channel.h"
@@ -26,19 +27,23 @@ namespace info = kubevirt::cmd::info;
 constexpr int answer_limit = static_cast<int>(document_limit) + 4096;
 /// The only version of kubevirt.cmd that there is.
 constexpr std::uint32_t our_version = 1;
+/// What HTTP/2 puts around it: headers, frames, and answers to pings.
+constexpr std::size_t around_answer = 65'536;
 constexpr std::size_t words_limit = 1024;
 constexpr std::size_t version_limit = 256;
 
 /// gRPC's and the launcher's words for a call that went wrong.
-Error failure(const grpc::Status& status, std::string_view method) {
+Error failure(const grpc::Status& status, bool exceeded, std::string_view method) {
     const std::string name{method};
+    if (exceeded) {
+        return {Errc::invalid, name + ": expected an answer of at most " +
+                                   std::to_string(answer_limit) + " bytes, found more"};
+    }
     switch (status.error_code()) {
         case grpc::StatusCode::UNIMPLEMENTED:
             return {Errc::not_found, name + ": this launcher does not know the call: it is older"};
         case grpc::StatusCode::RESOURCE_EXHAUSTED:
-            return {Errc::invalid, name + ": expected an answer of at most " +
-                                       std::to_string(answer_limit) +
-                                       " bytes: " + wire::cut(status.error_message(), words_limit)};
+            return failure({}, true, method);
         default:
             break;
     }
@@ -62,21 +67,28 @@ Status outcome(const cmd::Response& response, std::string_view method) {
 class GrpcLauncherClient final : public LauncherClient {
 public:
     GrpcLauncherClient(wire::CallHome& home, const std::shared_ptr<grpc::Channel>& channel,
-                       CallLimits limits)
+                       std::shared_ptr<GuardedSocket> guard, CallLimits limits)
         : limits_(limits),
+          guard_(std::move(guard)),
           cmd_(cmd::Cmd::NewStub(channel)),
           info_(info::CmdInfo::NewStub(channel)),
           channel_(home, channel) {}
+    ~GrpcLauncherClient() override { guard_->close(); }
+    GrpcLauncherClient(const GrpcLauncherClient&) = delete;
+    GrpcLauncherClient& operator=(const GrpcLauncherClient&) = delete;
+    GrpcLauncherClient(GrpcLauncherClient&&) = delete;
+    GrpcLauncherClient& operator=(GrpcLauncherClient&&) = delete;
 
     Task<Status> handshake() override {
         auto start = [stub = info_](auto* context, auto* request, auto* response, auto done) {
             stub->async()->Info(context, request, response, std::move(done));
         };
         info::CmdInfoRequest request;
+        const auto guard = expect_answer();
         const auto answer = co_await channel_.call<info::CmdInfoResponse>(
             std::move(start), std::move(request), limits_.handshake);
         if (!answer.status.ok()) {
-            co_return fail(failure(answer.status, "Info"));
+            co_return fail(failure(answer.status, guard->exceeded(), "Info"));
         }
         const auto& versions = answer.response.supportedcmdversions();
         if (std::find(versions.begin(), versions.end(), our_version) == versions.end()) {
@@ -157,9 +169,10 @@ private:
             (stub->async()->*method)(context, request, response, std::move(done));
         };
         cmd::EmptyRequest request;
+        const auto guard = expect_answer();
         auto answer = co_await channel_.call<Response>(std::move(start), std::move(request), limit);
         if (!answer.status.ok()) {
-            co_return fail(failure(answer.status, name));
+            co_return fail(failure(answer.status, guard->exceeded(), name));
         }
         if (auto done = outcome(head_of(answer.response), name); !done) {
             co_return fail(std::move(done.error()));
@@ -167,7 +180,14 @@ private:
         co_return std::move(answer.response);
     }
 
+    /// One more answer may come. Calls side by side share what the last one of them was given.
+    std::shared_ptr<GuardedSocket> expect_answer() {
+        guard_->allow(answer_limit + around_answer);
+        return guard_;
+    }
+
     CallLimits limits_;
+    std::shared_ptr<GuardedSocket> guard_;
     std::shared_ptr<cmd::Cmd::Stub> cmd_;
     std::shared_ptr<info::CmdInfo::Stub> info_;
     wire::UnaryChannel channel_;
@@ -186,9 +206,13 @@ Result<std::unique_ptr<LauncherClient>> LauncherClient::open(wire::CallHome& hom
     arguments.SetString(GRPC_ARG_DEFAULT_AUTHORITY, "localhost");
     // Nothing to measure on a unix socket; windows stay small.
     arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+    auto made = GuardedSocket::make(home.loop(), std::move(socket));
+    if (!made) {
+        return fail(std::move(made.error()));
+    }
     const auto channel =
-        grpc::CreateCustomInsecureChannelFromFd("localhost", socket.release(), arguments);
-    return std::make_unique<GrpcLauncherClient>(home, channel, limits);
+        grpc::CreateCustomInsecureChannelFromFd("localhost", made->end.release(), arguments);
+    return std::make_unique<GrpcLauncherClient>(home, channel, std::move(made->guard), limits);
 }
 
 }  // namespace scout::launcher

@@ -35,7 +35,7 @@ struct CallLimits {
 class LauncherClient {
 public:
     /// Takes a connected unix stream socket; nothing is said on it yet. `home` must outlive it.
-    /// Errors: internal (no socket).
+    /// Errors: internal (no socket), unavailable (the system has no more of them).
     [[nodiscard]] static Result<std::unique_ptr<LauncherClient>> open(wire::CallHome& home,
                                                                       UniqueFd socket,
                                                                       CallLimits limits = {});

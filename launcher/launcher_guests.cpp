@@ -214,7 +214,7 @@ Task<Result<std::optional<Domain>>> LauncherGuests::domain_of(LauncherSocket soc
     auto domain = co_await link->client->domain();
     // A connection that broke does not come back; one that is slow is kept, for a new one would
     // only wait in its launcher's queue too.
-    if (!domain && domain.error().code == Errc::unavailable) {
+    if (!domain && domain.error().code != Errc::timed_out) {
         drop(link);
     }
     co_return domain;
@@ -250,7 +250,7 @@ Task<Result<std::shared_ptr<LauncherGuests::Link>>> LauncherGuests::link_to(Laun
     if (!link->shaken) {
         auto shaken = co_await link->client->handshake();
         if (!shaken) {
-            if (shaken.error().code == Errc::unavailable) {
+            if (shaken.error().code != Errc::timed_out) {
                 drop(link);
             }
             co_return fail(std::move(shaken.error()));

@@ -7,14 +7,12 @@ usage: standalone_test.py BIN SAMPLES [unittest options]
 """
 
 import json
-import os
 import re
 import resource
 import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import unittest
@@ -22,43 +20,20 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-BIN = Path()
+from daemons import CAN, CANNOT, ERROR, START_LIMIT, STOP_LIMIT, DaemonsTest, processes_naming
+
 SAMPLES = Path()
 NODE = "this-host"
-STOP_LIMIT = 5.0  # seconds that a daemon may take to end
-START_LIMIT = 60.0
-CAN, CANNOT, ERROR, UNKNOWN = 0, 1, 2, 3  # scoutctl's exit codes
 
 
-def processes_naming(text: str) -> list[str]:
-    found = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-        except OSError:
-            continue
-        if text in line and int(entry.name) != os.getpid():
-            found.append(f"{entry.name}: {line}")
-    return found
-
-
-class StandaloneTest(unittest.TestCase):
+class StandaloneTest(DaemonsTest):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory(prefix="virt-scout-e2e.")
-        cls.state = Path(cls.folder.name)
-        cls.state.chmod(0o711)
-        cls.daemons = {}
+        super().setUpClass()
         cls.start_aggregator()
         cls.start("agent", "--aggregator-address", f"unix:{cls.state}/agents.sock",
                   "--node-name", NODE)
         cls.wait_until_reported()
-
-    @classmethod
-    def tearDownClass(cls):
-        for name in list(cls.daemons):
-            cls.stop(name)
-        cls.folder.cleanup()
 
     @classmethod
     def start_aggregator(cls):
@@ -66,56 +41,12 @@ class StandaloneTest(unittest.TestCase):
                   "--query-socket", f"{cls.state}/query.sock", "--sample-documents", str(SAMPLES))
 
     @classmethod
-    def start(cls, name, *options):
-        log = (cls.state / f"{name}.log").open("ab")
-        cls.daemons[name] = subprocess.Popen(
-            [BIN / f"virt-scout-{name}", "--listen-http", "127.0.0.1:0",
-             "--state-dir", cls.state / name, *options],
-            stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        log.close()
-
-    @classmethod
-    def stop(cls, name, sent=signal.SIGTERM):
-        """Seconds until the end, and the exit code."""
-        daemon = cls.daemons.pop(name)
-        begun = time.monotonic()
-        daemon.send_signal(sent)
-        try:
-            code = daemon.wait(timeout=STOP_LIMIT + 5)
-        except subprocess.TimeoutExpired:
-            daemon.kill()
-            daemon.wait()
-            code = None
-        return time.monotonic() - begun, code
-
-    @classmethod
-    def log_of(cls, name):
-        return (cls.state / f"{name}.log").read_text(errors="replace")[-4000:]
-
-    @classmethod
-    def ask(cls, *words):
-        done = subprocess.run(
-            [BIN / "scoutctl", "--aggregator", f"unix:{cls.state}/query.sock", *words],
-            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30, check=False)
-        return done.returncode, done.stdout, done.stderr
-
-    @classmethod
-    def ask_json(cls, *words):
-        code, out, err = cls.ask(*words, "-o", "json")
-        assert code != ERROR, f"scoutctl {words}: {err}"
-        return code, json.loads(out)
-
-    @classmethod
     def wait_until_reported(cls):
-        until = time.monotonic() + START_LIMIT
-        while time.monotonic() < until:
-            for name, daemon in cls.daemons.items():
-                assert daemon.poll() is None, f"{name} ended by itself:\n{cls.log_of(name)}"
+        def reported():
             code, out, _ = cls.ask("node", NODE, "-o", "json")
-            if code == CAN and json.loads(out)["digest"]:
-                return
-            time.sleep(0.2)
-        raise AssertionError(f"no report of this host:\n{cls.log_of('agent')}")
+            return code == CAN and json.loads(out)["digest"]
+
+        cls.until(reported)
 
     def test_1_nodes_lists_this_host_and_the_samples(self):
         code, answer = self.ask_json("nodes")
@@ -171,7 +102,7 @@ class StandaloneTest(unittest.TestCase):
 
     def test_7_a_second_aggregator_is_refused_the_live_socket(self):
         done = subprocess.run(
-            [BIN / "virt-scout-aggregator", "--standalone", "--listen-http", "127.0.0.1:0",
+            [self.bin / "virt-scout-aggregator", "--standalone", "--listen-http", "127.0.0.1:0",
              "--listen-grpc", f"unix:{self.state}/agents.sock", "--query-socket", "",
              "--state-dir", self.state / "second"],
             stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30, check=False)
@@ -185,7 +116,7 @@ class StandaloneTest(unittest.TestCase):
         for name, *words in (("agent",), ("aggregator", "--standalone", "--plaintext")):
             for check in ([], ["--check-config"]):
                 done = subprocess.run(
-                    [BIN / f"virt-scout-{name}", *words, "--state-dir", file, *check],
+                    [self.bin / f"virt-scout-{name}", *words, "--state-dir", file, *check],
                     stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30,
                     check=False)
                 self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
@@ -195,13 +126,13 @@ class StandaloneTest(unittest.TestCase):
         self.assertEqual(file.read_text(), "precious")
 
     def test_7c_the_first_example_of_the_help_works_as_written(self):
-        shown = subprocess.run([BIN / "virt-scout-aggregator", "--help"], capture_output=True,
+        shown = subprocess.run([self.bin / "virt-scout-aggregator", "--help"], capture_output=True,
                                text=True, timeout=30, check=True).stdout
         example = shown.split("Examples:")[1].strip().splitlines()[0].split()
         self.assertEqual(example[0], "virt-scout-aggregator")
         # Only the ports may be taken on this machine.
         daemon = subprocess.Popen(
-            [BIN / example[0], *example[1:], "--listen-grpc", "127.0.0.1:0", "--listen-http",
+            [self.bin / example[0], *example[1:], "--listen-grpc", "127.0.0.1:0", "--listen-http",
              "127.0.0.1:0"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, text=True)
         self.addCleanup(daemon.stdout.close)
@@ -223,7 +154,7 @@ class StandaloneTest(unittest.TestCase):
         log = self.state / "few.log"
         with log.open("wb") as out:
             daemon = subprocess.Popen(
-                [BIN / "virt-scout-aggregator", "--standalone", "--plaintext", "--listen-grpc",
+                [self.bin / "virt-scout-aggregator", "--standalone", "--plaintext", "--listen-grpc",
                  "127.0.0.1:0", "--listen-http", "127.0.0.1:0", "--query-socket", place,
                  "--snapshot-file="], stdin=subprocess.DEVNULL, stdout=out, stderr=out,
                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40)))
@@ -244,7 +175,7 @@ class StandaloneTest(unittest.TestCase):
         for peer in peers:
             peer.close()
         asked = subprocess.run(
-            [BIN / "scoutctl", "--aggregator-address", f"unix:{place}", "nodes"],
+            [self.bin / "scoutctl", "--aggregator-address", f"unix:{place}", "nodes"],
             stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=START_LIMIT)
         self.assertEqual(asked.returncode, 0, asked.stderr)
         self.assertEqual(self.readiness(http), (200, "ready"))
@@ -275,5 +206,5 @@ class StandaloneTest(unittest.TestCase):
 if __name__ == "__main__":
     if len(sys.argv) < 3:
         sys.exit(__doc__)
-    BIN, SAMPLES = Path(sys.argv.pop(1)), Path(sys.argv.pop(1))
+    DaemonsTest.bin, SAMPLES = Path(sys.argv.pop(1)), Path(sys.argv.pop(1))
     unittest.main(verbosity=2)

@@ -176,7 +176,7 @@ TEST_F(LauncherClientTest, MayGoWhileACallIsUnderWay) {
     EXPECT_TRUE(test::wait_until([&] { return hanging.asked() == 1; }));
 }
 
-TEST_F(LauncherClientTest, FiftyMegabytesCostAnErrorAndNoMemory) {
+TEST_F(LauncherClientTest, FiftyMegabytesAreNotWaitedFor) {
     test::FakeLauncher launcher(pods.path(), "p1");
     const auto client = open();
     launcher.answer(std::string(std::size_t{50} << 20U, 'x'));
@@ -184,9 +184,26 @@ TEST_F(LauncherClientTest, FiftyMegabytesCostAnErrorAndNoMemory) {
     const auto domain = run(client->domain());
 
     EXPECT_EQ(domain.error().code, Errc::invalid);
-    EXPECT_THAT(domain.error().message, HasSubstr("expected an answer of at most"));
+    EXPECT_THAT(domain.error().message, HasSubstr("expected an answer of at most 4198400 bytes"));
+    EXPECT_FALSE(run(client->ping())) << "the connection is over";
+    const auto next = open();
     launcher.answer(test::domain_text({.name = "vm-1"}));
-    EXPECT_TRUE(run(client->domain())) << "the connection goes on";
+    EXPECT_TRUE(run(next->domain()));
+}
+
+TEST_F(LauncherClientTest, AnAnswerOfFourMegabytesIsTaken) {
+    test::FakeLauncher launcher(pods.path(), "p1");
+    const auto client = open();
+    auto text = test::domain_text({.name = "vm-1"});
+    text.resize(document_limit, ' ');
+    launcher.answer(text);
+    for (int i = 0; i < 3; ++i) {
+        const auto domain = run(client->domain());
+        ASSERT_TRUE(domain) << domain.error().message;
+        EXPECT_EQ((*domain)->name, "vm-1");
+    }
+    launcher.answer(text + ' ');
+    EXPECT_EQ(run(client->domain()).error().code, Errc::invalid);
 }
 
 }  // namespace
