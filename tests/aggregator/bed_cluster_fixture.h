@@ -23,6 +23,9 @@ struct Manifest {
     boost::json::object body;
 };
 
+/// What is applied once daemonset/base answers: the APIService.
+inline constexpr std::string_view query_api_file = "../query-api/apiservice.yaml";
+
 /// The files of daemonset/base as its kustomization lists them.
 [[nodiscard]] std::vector<std::string> manifest_files();
 /// The objects of a file below daemonset/base, in its order.

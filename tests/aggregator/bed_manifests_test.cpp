@@ -36,6 +36,7 @@ protected:
                 apply_manifest(file);
             }
             apply_manifest("../scoutconfig.yaml");
+            apply_manifest(query_api_file);
         }
     }
 

@@ -57,13 +57,13 @@ protected:
         }
         space = new_space();
         side = begin();
-        for (auto& manifest : read_manifest("query.yaml")) {
-            if (manifest.resource.kind == "APIService") {
-                auto& spec = manifest.body["spec"].as_object();
-                spec["service"] = {{"name", "virt-scout-aggregator"},
-                                   {"namespace", space},
-                                   {"port", side->https_port()}};
-            }
+        for (const auto& manifest : read_manifest("query.yaml")) {
+            apply(manifest);
+        }
+        for (auto& manifest : read_manifest(query_api_file)) {
+            manifest.body["spec"].as_object()["service"] = {{"name", "virt-scout-aggregator"},
+                                                            {"namespace", space},
+                                                            {"port", side->https_port()}};
             apply(manifest);
         }
         // No Service leads anywhere without kube-proxy, but this one.

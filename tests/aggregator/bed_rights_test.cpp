@@ -92,6 +92,7 @@ protected:
                                      "first-placement.yaml", "query.yaml"}) {
                 apply_manifest(file);
             }
+            apply_manifest(query_api_file);
         }
     }
 

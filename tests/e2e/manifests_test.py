@@ -76,8 +76,11 @@ class ManifestsTest(unittest.TestCase):
         webhook = objects_of("overlays/namespace", "MutatingWebhookConfiguration")[0]
         self.assertEqual(webhook["webhooks"][0]["clientConfig"]["service"]["namespace"],
                          "infra-virt-scout")
-        api = objects_of("overlays/namespace", "APIService")[0]
-        self.assertEqual(api["spec"]["service"]["namespace"], "infra-virt-scout")
+
+    def test_the_api_is_applied_by_itself(self):
+        self.assertEqual(objects_of("base", "APIService"), [])
+        self.assertEqual([each["metadata"]["name"] for each in objects_of("query-api", "APIService")],
+                         ["v1alpha1.query.virt-scout.io"])
 
 
 if __name__ == "__main__":
