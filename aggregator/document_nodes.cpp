@@ -5,6 +5,9 @@
 #include <system_error>
 #include <utility>
 
+#include <spdlog/spdlog.h>
+
+#include "base/logging.h"
 #include "documents/folder.h"
 
 namespace scout::aggregator {
@@ -53,7 +56,15 @@ Result<std::vector<DocumentNode>> read_document_nodes(const std::filesystem::pat
     }
     std::vector<DocumentNode> nodes;
     nodes.reserve(paths->size());
-    std::transform(paths->begin(), paths->end(), std::back_inserter(nodes), read_one);
+    for (const auto& each : *paths) {
+        auto node = read_one(each);
+        if (node.documents || each.extension() == ".xml" || documents::is_labeller_folder(each)) {
+            nodes.push_back(std::move(node));
+        } else {
+            spdlog::warn("left out, no document of libvirt path={} reason={}",
+                         log_value(each.string()), log_value(node.error));
+        }
+    }
     return nodes;
 }
 

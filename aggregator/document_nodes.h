@@ -21,7 +21,8 @@ struct DocumentNode {
 };
 
 /// One path: a file, a labeller folder, or a folder of both (documents/folder.h). What cannot be
-/// used is a node with an error; a path that is not there is an error of the whole.
+/// used is a node with an error; but in a folder a file that is not called .xml either is none, and
+/// is logged. A path that is not there is an error of the whole.
 [[nodiscard]] Result<std::vector<DocumentNode>> read_document_nodes(
     const std::filesystem::path& path);
 
