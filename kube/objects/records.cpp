@@ -103,7 +103,8 @@ struct Beat {
 
 [[nodiscard]] static Status read_json(JsonValue value, Presence& target) {
     target.there = true;
-    return read_members(value);
+    return read_map(value,
+                    [](std::string_view /*key*/, JsonValue /*value*/) -> Status { return {}; });
 }
 
 [[nodiscard]] static Status read_json(JsonValue value, EventObject& target) {
