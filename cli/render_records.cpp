@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -145,6 +147,28 @@ std::string cause_text(const migration::CauseAnswer& answer) {
            (answer.certain ? " (certain)" : " (not certain)");
 }
 
+/// Pod, condition and Event often repeat the same sentence of the kubelet: it is shown once. The
+/// first ones tell most; `wide` shows all.
+std::vector<std::string> shown_evidence(const std::vector<std::string>& evidence,
+                                        const TableStyle& style) {
+    constexpr std::size_t most = 4;
+    constexpr std::string_view contradiction = "contradiction";
+    if (style.wide) {
+        return evidence;
+    }
+    std::vector<std::string> out;
+    std::set<std::string> sentences;
+    for (const auto& each : evidence) {
+        const auto colon = each.find(": ");
+        const bool fresh =
+            colon == std::string::npos || sentences.insert(each.substr(colon)).second;
+        if (each.starts_with(contradiction) || (fresh && out.size() < most)) {
+            out.push_back(each);
+        }
+    }
+    return out;
+}
+
 std::string launcher_text(const cluster::CauseStory& story) {
     if (story.pod.empty()) {
         return {};
@@ -195,7 +219,7 @@ std::string to_table(const cluster::CauseStory& answer, const TableStyle& style)
                      style) +
                field("Launcher", launcher_text(answer), style) +
                field("Cause", cause_text(answer.answer), style);
-    for (const auto& evidence : answer.answer.evidence) {
+    for (const auto& evidence : shown_evidence(answer.answer.evidence, style)) {
         out += field("Evidence", evidence, style);
     }
     for (const auto& move : answer.moves) {

@@ -75,6 +75,11 @@ private:
         answer_.advice = std::move(advice);
         return true;
     }
+    [[nodiscard]] std::string advice_for_moved() const {
+        return answer_.cancel.possible
+                   ? "cancel the mark: back on " + vm_.mark + " it would be moved away again"
+                   : "the mark does no harm while it is elsewhere";
+    }
     [[nodiscard]] std::string advice_to_cancel(const std::string& otherwise) const {
         return answer_.cancel.possible ? "if it shall stay: cancel the mark" : otherwise;
     }
@@ -243,7 +248,7 @@ void Judge::judge_mark() {
     if (vm_.mark != vm_.node) {
         static_cast<void>(set(StuckState::already_moved,
                               "nothing: it is on node " + vm_.node + ", the mark names " + vm_.mark,
-                              advice_to_cancel("wait until " + vm_.mark + " can be asked")));
+                              advice_for_moved()));
     } else if (move_ != nullptr && !is_waiting(*move_)) {
         static_cast<void>(set(StuckState::being_moved,
                               "VMIM " + move_->name + ", which is " + move_->phase, "wait"));

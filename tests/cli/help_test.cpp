@@ -21,8 +21,8 @@ namespace {
 using test::scoutctl;
 
 const std::vector<std::string> commands{
-    "nodes",          "node",    "guests",  "where",  "why-not", "matrix",    "baseline",
-    "upgrade-impact", "compare", "profile", "labels", "debug",   "completion"};
+    "nodes",    "node",           "guests",  "where",   "why-not", "why",   "stuck",     "matrix",
+    "baseline", "upgrade-impact", "compare", "profile", "labels",  "debug", "completion"};
 
 TEST(HelpTest, EveryCommandShowsExamplesAndExitCodes) {
     for (const auto& command : commands) {

@@ -16,6 +16,7 @@
 #include "kube/objects/launcher_pod.h"
 #include "kube/objects/migration.h"
 #include "kube/objects/node.h"
+#include "kube/objects/records.h"
 #include "kube/objects/vmi.h"
 #include "kube/watch_event.h"
 
@@ -65,6 +66,11 @@ void decode_all(JsonReader& reader, PaddedText text) {
     decode(reader, text, &decode_vmi);
     decode(reader, text, &decode_migration);
     decode(reader, text, &decode_kubevirt);
+    decode(reader, text, &decode_vmi_record);
+    decode(reader, text, &decode_move_record);
+    decode(reader, text, &decode_pod_record);
+    decode(reader, text, &decode_node_record);
+    decode(reader, text, &decode_seen_event);
 }
 
 scout::Result<StoredObject> stored_node(JsonObject& object) {

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// scoutctl why and stuck: the real program on dumps of clusters.
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
+#include <gmock/gmock.h>
+
+#include "tests/cli/program.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/support/test_data.h"
+
+namespace scout::cli {
+namespace {
+
+namespace json = boost::json;
+using test::scoutctl;
+using testing::HasSubstr;
+using testing::Not;
+
+json::value answer(std::vector<std::string> words) {
+    words.insert(words.end(), {"-o", "json"});
+    const auto outcome = scoutctl(words);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return json::parse(outcome.out.empty() ? "null" : outcome.out);
+}
+
+TEST(StuckCommandTest, TellsOfTheRealDump) {
+    SCOUT_TEST_DATA_OR_SKIP(data);
+    const auto live = (data / "kubevirt/live").string();
+
+    const auto stuck = answer({"stuck", "--from", live, "--at", "2026-11-27T23:06:39Z"});
+
+    ASSERT_EQ(stuck.as_array().size(), 3U);
+    EXPECT_EQ(stuck.at(0).at("vmi"), "shop/evac-1");
+    EXPECT_EQ(stuck.at(0).at("state"), "being-moved");
+    EXPECT_EQ(stuck.at(1).at("vmi"), "shop/ext-1");
+    EXPECT_EQ(stuck.at(1).at("state"), "external");
+    EXPECT_EQ(stuck.at(2).at("vmi"), "shop/stuck-1");
+    EXPECT_EQ(stuck.at(2).at("failed"), 3);
+    EXPECT_EQ(stuck.at(2).at("nextTry"), "2026-11-27T23:07:35Z");
+    EXPECT_TRUE(stuck.at(2).at("cancel").at("possible").as_bool());
+}
+
+TEST(StuckCommandTest, PeopleGetTheCommandThatCancels) {
+    const auto outcome = scoutctl({"stuck", "--from", "night"});
+
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_THAT(outcome.out, HasSubstr("virtctl evacuate-cancel vmi web -n shop"));
+    EXPECT_THAT(outcome.out, HasSubstr(R"(-d '{"evacuationNodeName":"n1"}')"));
+    EXPECT_THAT(outcome.out, HasSubstr("virt-handler on node n1 is not ready"));
+}
+
+TEST(StuckCommandTest, NamesThatAShellWouldReadOtherwiseAreInNoCommand) {
+    const scout::test::TemporaryFolder folder;
+    folder.write("a.json",
+                 R"({"apiVersion":"kubevirt.io/v1","kind":"VirtualMachineInstance","metadata":
+        {"name":"a;reboot","namespace":"ns"},"spec":{"evictionStrategy":"LiveMigrate"},
+        "status":{"phase":"Running","nodeName":"n1","evacuationNodeName":"n1"}})");
+
+    const auto outcome = scoutctl({"stuck", "--from", folder.path().string()});
+
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_THAT(outcome.out, HasSubstr("a;reboot"));
+    EXPECT_THAT(outcome.out, Not(HasSubstr("virtctl")));
+}
+
+TEST(StuckCommandTest, NothingStuckIsSaid) {
+    const auto outcome = scoutctl({"stuck", "--from", "cluster"});
+
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_THAT(outcome.out, HasSubstr("nothing is stuck at "));
+    EXPECT_TRUE(answer({"stuck", "--from", "cluster"}).as_array().empty());
+}
+
+TEST(WhyCommandTest, TellsTheStoryInAFewLines) {
+    const auto outcome = scoutctl({"why", "shop/db", "--from", "night"});
+
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_THAT(outcome.out, HasSubstr("node-pressure, ephemeral-storage (certain)"));
+    EXPECT_THAT(outcome.out, HasSubstr("virt-launcher-db-abcde on n1, Failed"));
+    EXPECT_THAT(outcome.out, HasSubstr("wanted by user (kubectl-create)"));
+    EXPECT_LE(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 8);
+}
+
+TEST(WhyCommandTest, AnswersOfThePodWhatItAnswersOfTheVm) {
+    const auto vm = answer({"why", "shop/db", "--from", "night"});
+    const auto pod = answer({"why", "virt-launcher-db-abcde", "--from", "night"});
+
+    EXPECT_EQ(vm.at("cause"), "node-pressure");
+    EXPECT_EQ(vm.at("resource"), "ephemeral-storage");
+    EXPECT_EQ(vm, pod);
+    EXPECT_TRUE(answer({"why", "shop/web", "--from", "night"}).at("cause").is_null());
+}
+
+TEST(RecordCommandsTest, RefuseWhatCannotBeAnswered) {
+    const std::vector<std::pair<std::vector<std::string>, std::string>> cases{
+        {{"why", "shop/db"}, "why: expected --from with a dump of a cluster, or --live"},
+        {{"stuck"}, "stuck: expected --from"},
+        {{"why", "shop/dbb", "--from", "night"}, "did you mean 'shop/db'?"},
+        {{"stuck", "--from", "night", "--at", "yesterday"}, "--at: expected a time as"},
+        {{"stuck", "--from", "night", "--live"}, "found both"},
+        {{"why", "a", "--live", "--kubeconfig", "none"}, "none"},
+        {{"stuck", "--from", "no-such-folder"}, "no-such-folder"}};
+    for (const auto& [words, expected] : cases) {
+        const auto outcome = scoutctl(words);
+        EXPECT_EQ(outcome.code, 2) << testing::PrintToString(words);
+        EXPECT_THAT(outcome.err, HasSubstr(expected));
+        EXPECT_TRUE(outcome.out.empty()) << testing::PrintToString(words);
+    }
+}
+
+}  // namespace
+}  // namespace scout::cli
