@@ -29,6 +29,8 @@ constexpr int answer_limit = static_cast<int>(document_limit) + 4096;
 constexpr std::uint32_t our_version = 1;
 /// What HTTP/2 puts around it: headers, frames, and answers to pings.
 constexpr std::size_t around_answer = 65'536;
+/// gRPC waits with a buffer of this size on each connection.
+constexpr int read_chunk = 1024;
 constexpr std::size_t words_limit = 1024;
 constexpr std::size_t version_limit = 256;
 
@@ -206,6 +208,12 @@ Result<std::unique_ptr<LauncherClient>> LauncherClient::open(wire::CallHome& hom
     arguments.SetString(GRPC_ARG_DEFAULT_AUTHORITY, "localhost");
     // Nothing to measure on a unix socket; windows stay small.
     arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+    // There may be 200 of them: what gRPC would keep for each beside its calls is left out.
+    arguments.SetInt(GRPC_ARG_ENABLE_CHANNELZ, 0);
+    arguments.SetInt(GRPC_ARG_MAX_CHANNEL_TRACE_EVENT_MEMORY_PER_NODE, 0);
+    arguments.SetInt(GRPC_ARG_HTTP2_HPACK_TABLE_SIZE_DECODER, 0);
+    arguments.SetInt(GRPC_ARG_HTTP2_HPACK_TABLE_SIZE_ENCODER, 0);
+    arguments.SetInt(GRPC_ARG_TCP_READ_CHUNK_SIZE, read_chunk);
     auto made = GuardedSocket::make(home.loop(), std::move(socket));
     if (!made) {
         return fail(std::move(made.error()));
