@@ -4,10 +4,13 @@
 #include <chrono>
 #include <string>
 
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "cluster/live.h"
+#include "cluster/records.h"
 #include "tests/kube/bed_fixture.h"
 
 namespace scout::cluster {
@@ -69,6 +72,46 @@ TEST_F(BedLiveTest, WithoutTheRightToListNodesNothingCanBeSaid) {
     ASSERT_FALSE(dump);
     EXPECT_EQ(dump.error().code, Errc::refused);
     EXPECT_THAT(dump.error().message, HasSubstr("nodes"));
+}
+
+TEST_F(BedLiveTest, RecordsHaveThePodsOfKubeVirtAloneAndTheEvents) {
+    const auto space = new_space();
+    create_node("live-records", {{"kubevirt.io/schedulable", "true"}});
+    const auto pod = [this, &space](const std::string& name, const boost::json::object& labels) {
+        create(kube::resources::pods(), space,
+               {{"metadata", {{"name", name}, {"labels", labels}}},
+                {"spec",
+                 {{"nodeName", "live-records"},
+                  {"containers", boost::json::array{{{"name", "c"}, {"image", "i"}}}}}}});
+    };
+    pod("virt-launcher-a-abcde",
+        {{"kubevirt.io", "virt-launcher"}, {"kubevirt.io/created-by", "u"}});
+    pod("virt-handler-a", {{"kubevirt.io", "virt-handler"}});
+    pod("other", {});
+    create(
+        kube::resources::events(), space,
+        {{"metadata", {{"name", "e"}}},
+         {"regarding", {{"kind", "Pod"}, {"namespace", space}, {"name", "virt-launcher-a-abcde"}}},
+         {"eventTime", "2026-03-02T09:00:00.000000Z"},
+         {"reason", "Evicted"},
+         {"note", "The node was low on resource: memory. "},
+         {"action", "Evicting"},
+         {"type", "Warning"},
+         {"reportingController", "kubelet"},
+         {"reportingInstance", "live-records"}});
+
+    const auto dump = read_live_records(access, clock, 30s);
+
+    ASSERT_TRUE(dump) << dump.error().message;
+    const auto in_space = [&space](const auto& object) { return object.meta.space == space; };
+    const auto& records = dump->records;
+    EXPECT_EQ(std::count_if(records.launchers.begin(), records.launchers.end(), in_space), 1);
+    EXPECT_EQ(std::count_if(records.handlers.begin(), records.handlers.end(), in_space), 1);
+    EXPECT_THAT(records.events, Contains(AllOf(Field(&kube::SeenEvent::reason, "Evicted"),
+                                               Field(&kube::SeenEvent::space, space),
+                                               Field(&kube::SeenEvent::message,
+                                                     "The node was low on resource: memory. "))));
+    EXPECT_THAT(dump->left_out, left_out("virtualmachineinstances.kubevirt.io", "no such kind"));
 }
 
 TEST_F(BedLiveTest, AServerThatIsNotThereIsTold) {
