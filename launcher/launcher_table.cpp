@@ -56,7 +56,10 @@ std::string Launcher::unknown_because() const {
         case SocketState::ready:
             break;
     }
-    return misses >= misses_until_unknown ? fault : std::string{};
+    if (misses < misses_until_unknown) {
+        return {};
+    }
+    return fault.empty() ? "it does not answer" : fault;
 }
 
 bool LauncherTable::found(const std::vector<LauncherSocket>& sockets, SteadyTime now) {
