@@ -42,7 +42,9 @@ protected:
         kube::Target target{.resource = kube::resources::custom_resource_definitions(),
                             .object = {.name = name}};
         if (!call(client->get(target))) {
-            create(target.resource, {}, test::kubevirt_definitions(data).at(name));
+            // They are megabytes of YAML.
+            static const auto definitions = test::kubevirt_definitions(data);
+            create(target.resource, {}, definitions.at(name));
         }
         ASSERT_TRUE(run_until([this, &target] {
             const auto answer = call(client->get(target));

@@ -111,7 +111,7 @@ TEST_F(BedLiveTest, RecordsHaveThePodsOfKubeVirtAloneAndTheEvents) {
                                                Field(&kube::SeenEvent::space, space),
                                                Field(&kube::SeenEvent::message,
                                                      "The node was low on resource: memory. "))));
-    EXPECT_THAT(dump->left_out, left_out("virtualmachineinstances.kubevirt.io", "no such kind"));
+    EXPECT_THAT(dump->left_out, left_out("kubevirts.kubevirt.io", "no such kind"));
 }
 
 TEST_F(BedLiveTest, AServerThatIsNotThereIsTold) {
