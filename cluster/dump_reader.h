@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <filesystem>
 #include <string_view>
 #include <vector>
@@ -15,14 +14,15 @@ namespace scout::cluster {
 inline constexpr std::string_view kubevirt_group = "kubevirt.io";
 inline constexpr std::string_view our_group = "virt-scout.io";
 
-/// Takes one file of a dump after the other. Blocking.
+/// Takes the objects of a dump. Blocking.
 class DumpReader {
 public:
     explicit DumpReader(const DumpLimits& limits);
 
-    void read(const std::filesystem::path& path) { walk_.read(path); }
-    /// Files that were read so far, also in vain.
-    [[nodiscard]] std::size_t files() const noexcept { return walk_.files(); }
+    [[nodiscard]] Status read(const std::vector<std::filesystem::path>& paths,
+                              const DumpProgress& progress) {
+        return walk_.read(paths, progress);
+    }
     [[nodiscard]] Dump take();
 
 private:

@@ -33,7 +33,22 @@ DumpWalk::DumpWalk(const DumpLimits& limits, Decode decode)
 
 DumpWalk::~DumpWalk() = default;
 
-void DumpWalk::read(const std::filesystem::path& path) {
+Status DumpWalk::read(const std::vector<std::filesystem::path>& paths,
+                      const DumpProgress& progress) {
+    const auto files = dump_files(paths, limits_.files);
+    if (!files) {
+        return fail(files.error());
+    }
+    for (const auto& path : *files) {
+        if (progress) {
+            progress(files_ + 1, files->size());
+        }
+        read_file(path);
+    }
+    return {};
+}
+
+void DumpWalk::read_file(const std::filesystem::path& path) {
     ++files_;
     auto text = read_dump_file(path, limits_.file_bytes);
     if (!text) {

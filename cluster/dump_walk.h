@@ -39,7 +39,9 @@ public:
     DumpWalk(DumpWalk&&) = delete;
     DumpWalk& operator=(DumpWalk&&) = delete;
 
-    void read(const std::filesystem::path& path);
+    /// All files behind these paths. Errors: those of dump_files().
+    [[nodiscard]] Status read(const std::vector<std::filesystem::path>& paths,
+                              const DumpProgress& progress);
     void leave_out(const std::string& place, std::string reason);
 
     /// Files that were read so far, also in vain.
@@ -48,6 +50,7 @@ public:
     [[nodiscard]] std::vector<LeftOut> take_left_out();
 
 private:
+    void read_file(const std::filesystem::path& path);
     /// Values one behind the other; the text may be moved to a larger place.
     void read_json(const std::string& place, std::string& text);
     void read_text(const std::string& place, std::string text);

@@ -6,7 +6,6 @@
 #include <string_view>
 #include <utility>
 
-#include "cluster/dump_files.h"
 #include "cluster/dump_reader.h"
 #include "cluster/dump_walk.h"
 #include "kube/json.h"
@@ -42,8 +41,10 @@ public:
         : walk_(limits, [this](kube::JsonObject& object, std::string_view group,
                                std::string_view kind) { return decode(object, group, kind); }) {}
 
-    void read(const std::filesystem::path& path) { walk_.read(path); }
-    [[nodiscard]] std::size_t files() const noexcept { return walk_.files(); }
+    [[nodiscard]] Status read(const std::vector<std::filesystem::path>& paths,
+                              const DumpProgress& progress) {
+        return walk_.read(paths, progress);
+    }
     [[nodiscard]] RecordDump take();
 
 private:
@@ -157,16 +158,9 @@ RecordDump RecordReader::take() {
 
 Result<RecordDump> read_records(const std::vector<std::filesystem::path>& paths,
                                 const DumpProgress& progress, const DumpLimits& limits) {
-    const auto files = dump_files(paths, limits.files);
-    if (!files) {
-        return fail(files.error());
-    }
     RecordReader reader(limits);
-    for (const auto& path : *files) {
-        if (progress) {
-            progress(reader.files() + 1, files->size());
-        }
-        reader.read(path);
+    if (auto read = reader.read(paths, progress); !read) {
+        return fail(std::move(read.error()));
     }
     return reader.take();
 }
