@@ -10,9 +10,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// KubeVirt's own wait before it tries a failed evacuation again; twice as long each time (dossier
-// §6.5).
-constexpr std::chrono::seconds kubevirt_pause{20};
 constexpr std::chrono::seconds our_pause{1};
 constexpr unsigned most_doublings = 10;
 constexpr const char* leaderless = "no leader of the aggregators is heard, who would move it";
@@ -271,8 +268,9 @@ void Evacuation::follow_move(SteadyTime now) {
 }
 
 void Evacuation::take_failure(SteadyTime now) {
-    const auto doublings = std::min(failures_++, most_doublings);
-    const auto pause = (ours_ ? our_pause : kubevirt_pause) * (1U << doublings);
+    ++failures_;
+    const auto pause = ours_ ? our_pause * (1U << std::min(failures_ - 1, most_doublings))
+                             : evacuation_back_off(failures_);
     const auto failed = std::exchange(followed_, {});
     if (const auto* const next = unfinished()) {
         followed_ = next->name;

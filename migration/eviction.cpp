@@ -11,6 +11,9 @@ using std::chrono::seconds;
 
 constexpr seconds launcher_patience{15};
 constexpr seconds pod_patience{30};
+constexpr seconds first_back_off{20};
+/// A dump may name any number of failures.
+constexpr unsigned most_doublings = 20;
 
 constexpr std::array strategies{EvictionStrategy::none, EvictionStrategy::live_migrate,
                                 EvictionStrategy::live_migrate_if_possible,
@@ -76,6 +79,11 @@ WantedMove wanted_move(EvictionStrategy strategy, bool migratable) noexcept {
     }
     return eviction_outcome(strategy, migratable) == EvictionOutcome::marked ? WantedMove::move
                                                                              : WantedMove::none;
+}
+
+seconds evacuation_back_off(unsigned failures) noexcept {
+    const auto doublings = std::min(std::max(failures, 1U) - 1, most_doublings);
+    return first_back_off * (std::int64_t{1} << doublings);
 }
 
 StopBudget stop_budget(const StopTimes& times) noexcept {

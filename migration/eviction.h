@@ -35,6 +35,11 @@ enum class EvictionOutcome : std::uint8_t {
 /// `migratable`: the condition LiveMigratable is True.
 [[nodiscard]] EvictionOutcome eviction_outcome(EvictionStrategy strategy, bool migratable) noexcept;
 
+/// How long KubeVirt waits before it tries an evacuation again that failed so many times in a row,
+/// at least once: 20 s, and twice as long each further time. It has no cap of its own (dossier
+/// §6.5).
+[[nodiscard]] std::chrono::seconds evacuation_back_off(unsigned failures) noexcept;
+
 /// What is to become of the VM of a launcher that was told to stop though nobody deleted the VMI
 /// (the proposal's table).
 enum class WantedMove : std::uint8_t {

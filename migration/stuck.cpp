@@ -12,10 +12,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::chrono::seconds first_back_off = 20s;
-/// Doubled that often at most: a dump may name any number of failures.
-constexpr unsigned most_doublings = 20;
-
 std::optional<WallTime> known(WallTime time) {
     return time == WallTime{} ? std::nullopt : std::optional{time};
 }
@@ -383,8 +379,7 @@ BackOff back_off(std::vector<StuckMoveFacts> moves) {
         out.failed += move.phase == "Failed" && !move.deleting ? 1U : 0U;
     }
     if (out.failed > 0 && moves.front().failed_at != WallTime{}) {
-        out.next_try = moves.front().failed_at +
-                       first_back_off * (1LL << std::min(out.failed - 1, most_doublings));
+        out.next_try = moves.front().failed_at + evacuation_back_off(out.failed);
     }
     return out;
 }

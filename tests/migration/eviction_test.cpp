@@ -44,6 +44,13 @@ TEST(EvictionTest, TheVmisStrategyGoesBeforeTheClusters) {
     }
 }
 
+TEST(EvictionTest, KubeVirtWaitsTwiceAsLongAfterEachFurtherFailure) {
+    EXPECT_EQ(evacuation_back_off(1), 20s);
+    EXPECT_EQ(evacuation_back_off(2), 40s);
+    EXPECT_EQ(evacuation_back_off(5), 320s);
+    EXPECT_GT(evacuation_back_off(~0U), evacuation_back_off(20));
+}
+
 TEST(StopBudgetTest, TheLauncherKillsFirstWhereNobodyHurries) {
     EXPECT_EQ(stop_budget({}), (StopBudget{.ends = 45s, .limit = StopLimit::launcher}));
     EXPECT_EQ(stop_budget({.vmi_grace = 300s}).ends, 315s);
