@@ -51,11 +51,12 @@ bool may_pass(const kube::ApiError& failure) noexcept {
     return failure.status == 0 || failure.status == 429 || failure.status >= 500;
 }
 
+StepOutcome outcome_of(const kube::ApiError& failure) noexcept {
+    return may_pass(failure) ? StepOutcome::unavailable : StepOutcome::refused;
+}
+
 StepOutcome outcome_of(const kube::ApiResult<void>& answer) {
-    if (answer) {
-        return StepOutcome::done;
-    }
-    return may_pass(answer.error()) ? StepOutcome::unavailable : StepOutcome::refused;
+    return answer ? StepOutcome::done : outcome_of(answer.error());
 }
 
 StepOutcome outcome_of(kube::ApiResult<std::string> answer) {
@@ -140,7 +141,7 @@ Task<EvacuationActs::VmiAnswer> EvacuationActs::read_vmi(EvacuationSubject subje
     auto vmi = co_await get_vmi(subject, read_limit);
     VmiAnswer answer;
     if (!vmi) {
-        answer.outcome = may_pass(vmi.error()) ? StepOutcome::unavailable : StepOutcome::refused;
+        answer.outcome = outcome_of(vmi.error());
     } else if (*vmi) {
         answer.facts = vmi_facts(**vmi, subject.strategy);
     }
@@ -151,7 +152,7 @@ Task<EvacuationActs::MovesAnswer> EvacuationActs::list_moves(EvacuationSubject s
     MovesAnswer answer;
     auto body = co_await client_.get_path(list_path(subject), urgent(act_limit));
     if (!body) {
-        answer.outcome = may_pass(body.error()) ? StepOutcome::unavailable : StepOutcome::refused;
+        answer.outcome = outcome_of(body.error());
         co_return answer;
     }
     const auto moves = moves_in(*body, subject);

@@ -106,8 +106,8 @@ private:
             return ended(MigrationEnd::paused, rest, rest);
         }
         // Paused, it is given up when as much time again is over.
-        return ended(MigrationEnd::aborted, {},
-                     settings_.allow_workload_disruption ? limit_ : Seconds{});
+        const Seconds in_vain = settings_.allow_workload_disruption ? limit_ : Seconds{};
+        return ended(MigrationEnd::aborted, in_vain, in_vain);
     }
 
     [[nodiscard]] MigrationCourse without_progress() {
@@ -120,9 +120,6 @@ private:
     }
 
     [[nodiscard]] MigrationCourse ended(MigrationEnd end, Seconds rest, Seconds downtime) {
-        if (end == MigrationEnd::aborted) {
-            rest = downtime;
-        }
         made_.end = end;
         made_.duration = whole(setup_ + time_ + rest);
         made_.downtime = whole(downtime);

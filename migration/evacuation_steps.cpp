@@ -80,14 +80,13 @@ std::optional<EvacuationOrder> Evacuation::next(SteadyTime now) {
 std::optional<EvacuationOrder> Evacuation::due() const {
     switch (state_) {
         case EvacuationState::idle:
+        case EvacuationState::moving:
         case EvacuationState::moved:
             break;
         case EvacuationState::suspected:
             return EvacuationOrder{EvacuationStep::read_vmi, {}};
         case EvacuationState::held:
             return request();
-        case EvacuationState::moving:
-            break;
         case EvacuationState::given_up:
             return taking_back();
         case EvacuationState::released:
