@@ -107,8 +107,7 @@ TEST_F(EvacuationEndTest, PostCopyIsNeverAborted) {
 TEST_F(EvacuationEndTest, AMoveThatTurnsOutNotToEndIsTakenBackAtOnce) {
     on_its_way(MovePhase::running);
     pass(5s);
-    machine.saw_outlook({.budget = {.ends = 45s, .limit = StopLimit::launcher}, .duration = 28s},
-                        now);
+    machine.saw_outlook(moved_in(28s), now);
     EXPECT_EQ(machine.state(), State::given_up);
     expect(Step::cancel_mark, StepOutcome::done);
     expect(Step::delete_move, StepOutcome::done, "k-1");

@@ -44,9 +44,19 @@ protected:
     }
     void use(EvacuationSettings other) { machine = Evacuation(std::move(other), now); }
 
-    void mark(const Outlook& outlook = {
-                  .budget = {.ends = std::chrono::seconds{45}, .limit = StopLimit::launcher},
-                  .duration = std::chrono::seconds{5}}) {
+    /// Its launcher kills it then, and a move needs five seconds.
+    static Outlook killed_after(std::chrono::seconds ends) {
+        return {.budget = {.ends = ends, .limit = StopLimit::launcher},
+                .duration = std::chrono::seconds{5}};
+    }
+    static Outlook outlook() { return killed_after(std::chrono::seconds{45}); }
+    /// The same, but a move takes so long; none: it does not end.
+    static Outlook moved_in(std::optional<std::chrono::milliseconds> duration) {
+        auto made = outlook();
+        made.duration = duration;
+        return made;
+    }
+    void mark(const Outlook& outlook = EvacuationFixture::outlook()) {
         machine.saw_outlook(outlook, now);
         machine.saw_launcher({.alive = true, .marked = true}, now);
     }

@@ -123,7 +123,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 TEST_F(EvacuationTest, ExternalIsMarkedAndHeldAndMovedBySomebodyElse) {
-    mark({.budget = {.ends = 45s, .limit = StopLimit::launcher}, .duration = std::nullopt});
+    mark(moved_in(std::nullopt));
     auto facts = movable();
     facts.strategy = EvictionStrategy::external;
     facts.migratable = false;
@@ -161,17 +161,16 @@ TEST_F(EvacuationTest, ItIsOnlyLookedAtWhereNothingIsToBeDone) {
 }
 
 TEST_F(EvacuationTest, AnIllGuestIsNotMoved) {
-    mark({.budget = {.ends = 45s, .limit = StopLimit::launcher},
-          .duration = 5s,
-          .queued_in_time = true,
-          .liveness_kill = true});
+    auto ill = outlook();
+    ill.liveness_kill = true;
+    mark(ill);
     expect_read(movable());
     EXPECT_EQ(machine.state(), State::released);
     EXPECT_THAT(machine.reason(), HasSubstr("liveness"));
 }
 
 TEST_F(EvacuationTest, OneThatDoesNotFitIsReleasedAtOnceSoThatItsGuestHasAllTheTime) {
-    mark({.budget = {.ends = 45s, .limit = StopLimit::launcher}, .duration = 33s});
+    mark(moved_in(33s));
     expect_read(movable());
     EXPECT_EQ(machine.state(), State::released);
     EXPECT_THAT(machine.reason(), HasSubstr("needs 33.0 s at best, and there are 32.0 s"));
@@ -184,9 +183,9 @@ TEST_F(EvacuationTest, AHardThresholdLeavesNoTime) {
 }
 
 TEST_F(EvacuationTest, WhatKubeVirtsQueueDoesNotServeIsReleased) {
-    mark({.budget = {.ends = 45s, .limit = StopLimit::launcher},
-          .duration = 5s,
-          .queued_in_time = false});
+    auto crowded = outlook();
+    crowded.queued_in_time = false;
+    mark(crowded);
     expect_read(movable());
     EXPECT_EQ(machine.state(), State::released);
     EXPECT_THAT(machine.reason(), HasSubstr("too many"));
@@ -225,11 +224,9 @@ TEST_F(EvacuationTest, AnEvictionThatWouldBeOneIsNeverSent) {
 }
 
 TEST_F(EvacuationTest, APodThatHasFailedIsNotEvicted) {
-    mark({.budget = {.ends = 45s, .limit = StopLimit::launcher},
-          .duration = 5s,
-          .queued_in_time = true,
-          .liveness_kill = false,
-          .pod_failed = true});
+    auto failed = outlook();
+    failed.pod_failed = true;
+    mark(failed);
     expect_read(movable());
     expect_list({});
     expect(Step::create_move, StepOutcome::done);
@@ -291,7 +288,7 @@ TEST_F(EvacuationTest, AMarkThatIsThereAlreadyIsEnough) {
 }
 
 TEST_F(EvacuationTest, WithoutALeaderNothingIsHeldForLong) {
-    mark({.budget = {.ends = 315s, .limit = StopLimit::launcher}, .duration = 5s});
+    mark(killed_after(315s));
     machine.saw_vmi(movable(), now);
     expect(Step::read_vmi, StepOutcome::unavailable);
     pass(59s);
@@ -302,7 +299,7 @@ TEST_F(EvacuationTest, WithoutALeaderNothingIsHeldForLong) {
 }
 
 TEST_F(EvacuationTest, AMoveThatIsOnItsWayNeedsNoLeader) {
-    mark({.budget = {.ends = 315s, .limit = StopLimit::launcher}, .duration = 5s});
+    mark(killed_after(315s));
     expect_read(movable());
     expect_list({{.name = "k-1", .phase = MovePhase::running, .target_pod = "p-1"}});
     pass(2min);
@@ -311,8 +308,7 @@ TEST_F(EvacuationTest, AMoveThatIsOnItsWayNeedsNoLeader) {
 
 /// An agent that starts in the middle knows how long it is marked from elsewhere.
 TEST_F(EvacuationTest, AfterARestartTheTimeThatPassedCounts) {
-    machine.saw_outlook({.budget = {.ends = 45s, .limit = StopLimit::launcher}, .duration = 5s},
-                        now);
+    machine.saw_outlook(outlook(), now);
     machine.saw_launcher({.alive = true, .marked = true}, now, 30s);
     expect_read(movable());
     EXPECT_EQ(machine.state(), State::released);
