@@ -103,11 +103,10 @@ leader() { kubectl get lease -n virt-scout virt-scout-aggregator -o 'jsonpath={.
 # address_of NAME KEY: "127.0.0.1:PORT" as a replica's log has it behind KEY=; the last one counts.
 address_of() { grep -oE " $2=127\.0\.0\.1:[0-9]+" "$state/$1.log" | tail -n 1 | cut -d = -f 2; }
 
-# call_webhook_at ADDRESS: the bed has no Services.
+# call_webhook_at ADDRESS: the bed has no Services. May be called again.
 call_webhook_at() {
-    kubectl patch mutatingwebhookconfiguration virt-scout-first --type json -p "[
-        {\"op\":\"remove\",\"path\":\"/webhooks/0/clientConfig/service\"},
-        {\"op\":\"add\",\"path\":\"/webhooks/0/clientConfig/url\",\"value\":\"https://$1/first\"}]"
+    kubectl patch mutatingwebhookconfiguration virt-scout-first -p "{\"webhooks\":[{\"name\":\"first.virt-scout.io\",
+        \"clientConfig\":{\"service\":null,\"url\":\"https://$1/first\"}}]}"
 }
 
 has_bundle() {
