@@ -157,6 +157,9 @@ Result<Request> from_wire(const v1::AggregatorMessage& message) {
             return SignedCertificate{
                 .chain = message.certificate().chain(),
                 .error = wire::cut(message.certificate().error(), wire::text_limit)};
+        case v1::AggregatorMessage::kEvacuationRules:
+        case v1::AggregatorMessage::kEvacuationFacts:
+        case v1::AggregatorMessage::kEvacuationResult:
         case v1::AggregatorMessage::KIND_NOT_SET:
             break;
     }

@@ -118,6 +118,8 @@ Status AgentStreams::dispatch(SessionId id, Session& session, const v1::AgentMes
         case v1::AgentMessage::kSigningRequest:
             certify(id, session, message.signing_request(), now);
             return {};
+        case v1::AgentMessage::kEvacuations:
+        case v1::AgentMessage::kEvacuationOrder:
         case v1::AgentMessage::kHello:
         case v1::AgentMessage::KIND_NOT_SET:
             break;
