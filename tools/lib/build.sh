@@ -32,22 +32,28 @@ run_ctest() {
 # The line in which ctest sums up a preset.
 closing_line() { grep -E '^[0-9]+% tests passed' "$root/build/$1-ctest.log" | tail -n 1; }
 
-# fuzz_all SECONDS: every fuzz target, seeds first; a crash leaves its input in build/asan/found.
+# fuzz_one TARGET SECONDS: seeds first; a crash leaves its input in build/asan/found.
+fuzz_one() {
+    local target=$1 seconds=$2 name seeds found=$root/build/asan/found
+    name=$(basename "$target")
+    mkdir -p "$found" "$root/build/asan/corpus/$name"
+    seeds=("$root/tests/fuzz/seeds/$name")
+    [[ ! -d $root/build/asan/seeds/$name ]] || seeds=("$root/build/asan/seeds/$name")
+    "$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 -max_len=65536 \
+        -print_final_stats=0 -verbosity=0 -artifact_prefix="$found/$name-" \
+        "$root/build/asan/corpus/$name" "${seeds[@]}" \
+        >"$root/build/asan/$name.log" 2>&1 || {
+        tail -n 40 "$root/build/asan/$name.log" >&2
+        return 1
+    }
+    note "$name: no fault in $seconds s"
+}
+
+# fuzz_all SECONDS: every fuzz target, as many at once as there are cores.
 fuzz_all() {
-    local seconds=$1 target name seeds found=$root/build/asan/found
-    mkdir -p "$found"
-    for target in "$root"/build/asan/bin/*_fuzz; do
-        name=$(basename "$target")
-        mkdir -p "$root/build/asan/corpus/$name"
-        seeds=("$root/tests/fuzz/seeds/$name")
-        [[ ! -d $root/build/asan/seeds/$name ]] || seeds=("$root/build/asan/seeds/$name")
-        "$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 -max_len=65536 \
-            -print_final_stats=0 -verbosity=0 -artifact_prefix="$found/$name-" \
-            "$root/build/asan/corpus/$name" "${seeds[@]}" \
-            >"$root/build/asan/$name.log" 2>&1 || {
-            tail -n 40 "$root/build/asan/$name.log" >&2
-            die "$name found a fault; the input lies in build/asan/found"
-        }
-        note "$name: no fault in $seconds s"
-    done
+    export root
+    export -f fuzz_one note
+    printf '%s\0' "$root"/build/asan/bin/*_fuzz |
+        xargs -0 -P "$(nproc)" -I '{}' bash -c 'fuzz_one "$@"' fuzz_one '{}' "$1" ||
+        die "a fuzz target found a fault; what each printed is above, the inputs lie in build/asan/found"
 }
