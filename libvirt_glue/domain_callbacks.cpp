@@ -7,9 +7,8 @@
 #include <string_view>
 #include <utility>
 
-#include <libvirt/virterror.h>
-
 #include "libvirt_glue/errors.h"
+#include "libvirt_glue/library.h"
 
 namespace scout::libvirt_glue {
 namespace {
@@ -23,11 +22,11 @@ using hypervisor::Lifecycle;
 /// These two read the handle itself; no call goes to the daemon.
 std::string uuid_of(virDomainPtr domain) {
     std::array<char, VIR_UUID_STRING_BUFLEN> uuid{};
-    return virDomainGetUUIDString(domain, uuid.data()) < 0 ? std::string() : uuid.data();
+    return libvirt().virDomainGetUUIDString(domain, uuid.data()) < 0 ? std::string() : uuid.data();
 }
 
 std::string name_of(virDomainPtr domain) {
-    const char* name = virDomainGetName(domain);
+    const char* name = libvirt().virDomainGetName(domain);
     return name == nullptr ? std::string() : name;
 }
 
@@ -128,15 +127,18 @@ void on_job(virConnectPtr, virDomainPtr domain, virTypedParameterPtr params, int
             void* opaque) {
     const auto number = [params, count](const char* name) {
         unsigned long long value = 0;
-        static_cast<void>(virTypedParamsGetULLong(params, count, name, &value));
+        static_cast<void>(libvirt().virTypedParamsGetULLong(params, count, name, &value));
         return static_cast<std::uint64_t>(value);
     };
     int operation = VIR_DOMAIN_JOB_OPERATION_UNKNOWN;
-    static_cast<void>(virTypedParamsGetInt(params, count, VIR_DOMAIN_JOB_OPERATION, &operation));
+    static_cast<void>(
+        libvirt().virTypedParamsGetInt(params, count, VIR_DOMAIN_JOB_OPERATION, &operation));
     int success = 0;
-    static_cast<void>(virTypedParamsGetBoolean(params, count, VIR_DOMAIN_JOB_SUCCESS, &success));
+    static_cast<void>(
+        libvirt().virTypedParamsGetBoolean(params, count, VIR_DOMAIN_JOB_SUCCESS, &success));
     const char* message = nullptr;
-    static_cast<void>(virTypedParamsGetString(params, count, VIR_DOMAIN_JOB_ERRMSG, &message));
+    static_cast<void>(
+        libvirt().virTypedParamsGetString(params, count, VIR_DOMAIN_JOB_ERRMSG, &message));
 
     JobSummary job;
     job.success = success != 0;
@@ -196,8 +198,8 @@ Status register_domain_callbacks(virConnectPtr connection, const CallbackContext
     };
     for (const auto& [id, callback] : wanted) {
         auto own = std::make_unique<CallbackContext>(context);
-        const int registered = virConnectDomainEventRegisterAny(connection, nullptr, id, callback,
-                                                                own.get(), free_context);
+        const int registered = libvirt().virConnectDomainEventRegisterAny(
+            connection, nullptr, id, callback, own.get(), free_context);
         if (registered >= 0) {
             // libvirt frees it from now on.
             static_cast<void>(own.release());

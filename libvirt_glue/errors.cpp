@@ -3,8 +3,7 @@
 
 #include <string>
 
-#include <libvirt/libvirt.h>
-#include <libvirt/virterror.h>
+#include "libvirt_glue/library.h"
 
 namespace scout::libvirt_glue {
 
@@ -74,7 +73,7 @@ bool says_not_supported(const Error& error) noexcept {
 }
 
 Error last_error(std::string_view step) {
-    const auto* error = virGetLastError();
+    const auto* error = libvirt().virGetLastError();
     Error mapped;
     if (error == nullptr || error->code == VIR_ERR_OK) {
         mapped.message = "libvirt failed without saying why";
@@ -87,15 +86,7 @@ Error last_error(std::string_view step) {
 }
 
 int last_error_number() noexcept {
-    return virGetLastErrorCode();
-}
-
-Status prepare_library() {
-    if (virInitialize() < 0) {
-        return fail(last_error("start libvirt"));
-    }
-    virSetErrorFunc(nullptr, [](void*, virErrorPtr) {});
-    return {};
+    return libvirt().virGetLastErrorCode();
 }
 
 }  // namespace scout::libvirt_glue

@@ -15,15 +15,12 @@ namespace scout::libvirt_glue {
 /// the moment, after which the same question may be answered.
 [[nodiscard]] bool says_not_supported(const Error& error) noexcept;
 
-/// What libvirt said last on this thread, with the step in front. Call it on the thread of the
-/// failed call, right after it: libvirt keeps one error for each thread.
+/// What libvirt, once it is prepared (libvirt_glue/library.h), said last on this thread, with the
+/// step in front. Call it on the thread of the failed call, right after it: libvirt keeps one error
+/// for each thread.
 [[nodiscard]] Error last_error(std::string_view step);
 
 /// The number of that error (virErrorNumber); 0 if there is none.
 [[nodiscard]] int last_error_number() noexcept;
-
-/// Initialises the library and stops it from printing errors itself. Any thread, any number of
-/// times.
-[[nodiscard]] Status prepare_library();
 
 }  // namespace scout::libvirt_glue

@@ -4,21 +4,23 @@
 #include <mutex>
 #include <stdexcept>
 
-#include <libvirt/libvirt.h>
-
 #include "libvirt_glue/errors.h"
+#include "libvirt_glue/library.h"
 
 namespace scout::libvirt_glue {
 namespace {
 
 /// Registering twice is an error of libvirt's; it lasts for the process.
 void register_loop_once() {
-    static const int registered = [] {
-        const auto prepared = prepare_library();
-        return prepared ? virEventRegisterDefaultImpl() : -1;
+    static const Status registered = []() -> Status {
+        auto prepared = prepare_library();
+        if (prepared && libvirt().virEventRegisterDefaultImpl() < 0) {
+            return fail(last_error("register libvirt's event loop"));
+        }
+        return prepared;
     }();
-    if (registered < 0) {
-        throw std::runtime_error(last_error("register libvirt's event loop").message);
+    if (!registered) {
+        throw std::runtime_error(registered.error().message);
     }
 }
 
@@ -41,7 +43,7 @@ EventThread::EventThread() {
     thread_ = std::thread([this] {
         while (!stopping_) {
             // It fails only when poll() does; the next turn tries again.
-            static_cast<void>(virEventRunDefaultImpl());
+            static_cast<void>(libvirt().virEventRunDefaultImpl());
         }
     });
 }
@@ -49,10 +51,10 @@ EventThread::EventThread() {
 EventThread::~EventThread() {
     stopping_ = true;
     // A timer that is due at once wakes the loop.
-    const int timer = virEventAddTimeout(0, [](int, void*) {}, nullptr, nullptr);
+    const int timer = libvirt().virEventAddTimeout(0, [](int, void*) {}, nullptr, nullptr);
     thread_.join();
     if (timer >= 0) {
-        virEventRemoveTimeout(timer);
+        libvirt().virEventRemoveTimeout(timer);
     }
 }
 

@@ -27,23 +27,23 @@ void describe(GuestState& guest, const char* xml) {
 Result<GuestState> read(virDomainPtr domain) {
     GuestState guest;
     std::array<char, VIR_UUID_STRING_BUFLEN> uuid{};
-    const char* name = virDomainGetName(domain);
-    if (virDomainGetUUIDString(domain, uuid.data()) < 0 || name == nullptr) {
+    const char* name = libvirt().virDomainGetName(domain);
+    if (libvirt().virDomainGetUUIDString(domain, uuid.data()) < 0 || name == nullptr) {
         return fail(last_error("identity of a guest"));
     }
     guest.uuid = uuid.data();
     guest.name = name;
     int state = VIR_DOMAIN_NOSTATE;
-    if (virDomainGetState(domain, &state, nullptr, 0) < 0) {
+    if (libvirt().virDomainGetState(domain, &state, nullptr, 0) < 0) {
         return fail(last_error("state of guest " + guest.name));
     }
     guest.state = state_name(state);
-    const int persistent = virDomainIsPersistent(domain);
+    const int persistent = libvirt().virDomainIsPersistent(domain);
     if (persistent < 0) {
         return fail(last_error("persistence of guest " + guest.name));
     }
     guest.persistent = persistent == 1;
-    const CString xml(virDomainGetXMLDesc(domain, 0));
+    const CString xml(libvirt().virDomainGetXMLDesc(domain, 0));
     if (xml) {
         describe(guest, xml.get());
         return guest;
@@ -99,7 +99,7 @@ Result<std::vector<GuestState>> read_guests(virConnectPtr connection) {
 }
 
 Result<GuestState> read_guest(virConnectPtr connection, const std::string& uuid) {
-    const DomainHandle domain(virDomainLookupByUUIDString(connection, uuid.c_str()));
+    const DomainHandle domain(libvirt().virDomainLookupByUUIDString(connection, uuid.c_str()));
     if (!domain) {
         return fail(last_error("look up guest " + uuid));
     }

@@ -249,7 +249,9 @@ Task<Status> GuestWatch::read_stale() {
 
 /// After a failed read: a driver without close callbacks tells only when asked.
 Task<> GuestWatch::check_alive() {
-    auto work = [live = live_]() -> Result<bool> { return virConnectIsAlive(live->get()) == 1; };
+    auto work = [live = live_]() -> Result<bool> {
+        return libvirt().virConnectIsAlive(live->get()) == 1;
+    };
     const auto alive = co_await lane_.call("check the connection", std::move(work));
     if (alive && !*alive && !closed_) {
         closed("the connection to libvirt is dead");

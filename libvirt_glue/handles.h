@@ -4,15 +4,21 @@
 #include <cstdlib>
 #include <memory>
 
-#include <libvirt/libvirt.h>
-
 #include "base/releaser.h"
+#include "libvirt_glue/library.h"
 
 /// Owners of what libvirt hands out. Inside libvirt_glue only.
 namespace scout::libvirt_glue {
 
-using ConnectHandle = std::unique_ptr<virConnect, Releaser<virConnectClose>>;
-using DomainHandle = std::unique_ptr<virDomain, Releaser<virDomainFree>>;
+inline int close_connection(virConnectPtr connection) noexcept {
+    return libvirt().virConnectClose(connection);
+}
+inline int free_domain(virDomainPtr domain) noexcept {
+    return libvirt().virDomainFree(domain);
+}
+
+using ConnectHandle = std::unique_ptr<virConnect, Releaser<close_connection>>;
+using DomainHandle = std::unique_ptr<virDomain, Releaser<free_domain>>;
 /// A text that libvirt allocated.
 using CString = std::unique_ptr<char, Releaser<std::free>>;
 
@@ -22,7 +28,7 @@ public:
     DomainList() = default;
     ~DomainList() {
         for (int at = 0; at < count_; ++at) {
-            virDomainFree(domains_[at]);
+            free_domain(domains_[at]);
         }
         std::free(static_cast<void*>(domains_));
     }
@@ -33,7 +39,7 @@ public:
 
     /// False: libvirt failed, read last_error() now.
     [[nodiscard]] bool fill(virConnectPtr connection, unsigned flags) {
-        const int found = virConnectListAllDomains(connection, &domains_, flags);
+        const int found = libvirt().virConnectListAllDomains(connection, &domains_, flags);
         count_ = found < 0 ? 0 : found;
         return found >= 0;
     }

@@ -7,9 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include <libvirt/libvirt.h>
-#include <libvirt/virterror.h>
-
 #include "base/files.h"
 #include "documents/profile_document.h"
 #include "libvirt_glue/errors.h"
@@ -99,17 +96,17 @@ public:
 private:
     Status ask_host() {
         virNodeInfo node{};
-        if (virNodeGetInfo(connection_, &node) < 0) {
+        if (libvirt().virNodeGetInfo(connection_, &node) < 0) {
             return fail(last_error("host information"));
         }
         // A fixed array that libvirt ends with a zero byte.
         out_.arch = static_cast<const char*>(node.model);
         unsigned long version = 0;
-        if (virConnectGetLibVersion(connection_, &version) == 0) {
+        if (libvirt().virConnectGetLibVersion(connection_, &version) == 0) {
             out_.libvirt_version = version_text(version);
         }
         version = 0;
-        if (virConnectGetVersion(connection_, &version) == 0 && version != 0) {
+        if (libvirt().virConnectGetVersion(connection_, &version) == 0 && version != 0) {
             out_.hypervisor_version = version_text(version);
         }
         return {};
@@ -156,9 +153,9 @@ private:
     }
 
     CString domain_capabilities(const std::string& machine, unsigned flags) {
-        return CString(virConnectGetDomainCapabilities(connection_, nullptr, out_.arch.c_str(),
-                                                       or_null(machine), out_.virt_type.c_str(),
-                                                       flags));
+        return CString(libvirt().virConnectGetDomainCapabilities(
+            connection_, nullptr, out_.arch.c_str(), or_null(machine), out_.virt_type.c_str(),
+            flags));
     }
 
     /// Whether the last call failed because the library or the daemon is older than the flags.
@@ -218,7 +215,7 @@ private:
         }
         const auto& machine = out_.domain_capabilities.front().machine;
         std::array<const char*, 1> cpus{cpu->c_str()};
-        const CString xml(virConnectBaselineHypervisorCPU(
+        const CString xml(libvirt().virConnectBaselineHypervisorCPU(
             connection_, nullptr, out_.arch.c_str(), or_null(machine), out_.virt_type.c_str(),
             cpus.data(), static_cast<unsigned>(cpus.size()),
             VIR_CONNECT_BASELINE_CPU_EXPAND_FEATURES));
@@ -237,7 +234,7 @@ private:
 
     /// Last, for it asks every emulator that is installed.
     Status ask_capabilities() {
-        const CString xml(virConnectGetCapabilities(connection_));
+        const CString xml(libvirt().virConnectGetCapabilities(connection_));
         if (!xml) {
             return fail(last_error("capabilities"));
         }
@@ -257,7 +254,7 @@ Result<HostDocuments> probe_host(const HostQuestion& question) {
     if (auto prepared = prepare_library(); !prepared) {
         return fail(std::move(prepared.error()));
     }
-    const ConnectHandle connection(virConnectOpen(question.uri.c_str()));
+    const ConnectHandle connection(libvirt().virConnectOpen(question.uri.c_str()));
     if (!connection) {
         return fail(last_error("open " + question.uri));
     }

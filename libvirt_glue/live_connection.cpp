@@ -40,20 +40,20 @@ Result<std::shared_ptr<LiveConnection>> LiveConnection::open(const LiveQuestion&
     if (auto prepared = prepare_library(); !prepared) {
         return fail(std::move(prepared.error()));
     }
-    ConnectHandle handle(virConnectOpenReadOnly(question.uri.c_str()));
+    ConnectHandle handle(libvirt().virConnectOpenReadOnly(question.uri.c_str()));
     if (!handle) {
         return fail(last_error("open " + question.uri));
     }
     std::shared_ptr<LiveConnection> live(new LiveConnection(std::move(handle)));
     auto* connection = live->get();
     // Not for drivers inside this process (test:///): they refuse, and need none.
-    static_cast<void>(
-        virConnectSetKeepAlive(connection, question.keepalive_seconds, question.keepalive_count));
+    static_cast<void>(libvirt().virConnectSetKeepAlive(connection, question.keepalive_seconds,
+                                                       question.keepalive_count));
     CallbackContext context{.mailbox = std::move(mailbox), .connection = question.number};
     // Owned here, not by libvirt: a driver without such a callback takes it, says yes, and never
     // frees it. Taking the callback off waits for one that is running.
     live->close_context_ = std::make_unique<CallbackContext>(context);
-    live->close_registered_ = virConnectRegisterCloseCallback(
+    live->close_registered_ = libvirt().virConnectRegisterCloseCallback(
                                   connection, on_close, live->close_context_.get(), nullptr) == 0;
     if (auto done = register_domain_callbacks(connection, context, live->callbacks_); !done) {
         return fail(std::move(done.error()).within("open " + question.uri));
@@ -63,10 +63,10 @@ Result<std::shared_ptr<LiveConnection>> LiveConnection::open(const LiveQuestion&
 
 LiveConnection::~LiveConnection() {
     for (const int id : callbacks_) {
-        static_cast<void>(virConnectDomainEventDeregisterAny(connection_.get(), id));
+        static_cast<void>(libvirt().virConnectDomainEventDeregisterAny(connection_.get(), id));
     }
     if (close_registered_) {
-        static_cast<void>(virConnectUnregisterCloseCallback(connection_.get(), on_close));
+        static_cast<void>(libvirt().virConnectUnregisterCloseCallback(connection_.get(), on_close));
     }
 }
 

@@ -2,8 +2,6 @@
 #include "libvirt_glue/errors.h"
 
 #include <gtest/gtest.h>
-#include <libvirt/libvirt.h>
-#include <libvirt/virterror.h>
 
 #include "libvirt_glue/handles.h"
 
@@ -39,7 +37,7 @@ INSTANTIATE_TEST_SUITE_P(EachKind, ErrorMapTest,
 
 TEST(LastErrorTest, SaysTheStepAndWhatLibvirtSaid) {
     ASSERT_TRUE(prepare_library());
-    const ConnectHandle connection(virConnectOpen("nosuch:///system"));
+    const ConnectHandle connection(libvirt().virConnectOpen("nosuch:///system"));
     const auto error = last_error("open nosuch:///system");
 
     EXPECT_EQ(connection, nullptr);

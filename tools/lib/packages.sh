@@ -10,7 +10,7 @@ readonly build_packages=(
     prometheus-cpp-dev libsystemd-dev libvirt-dev libssl-dev zlib1g-dev
 )
 
-# Libraries of the programs where they are not built (daemonset/Containerfile).
+# Libraries of the programs where they are not built (daemonset/Containerfile); libvirt's is loaded when it is needed.
 # shellcheck disable=SC2034
 readonly runtime_packages=(
     libboost-json1.81.0 libfmt9 libgrpc++1.51 libprometheus-cpp-core1.0 libprotobuf32 libpugixml1v5 libsimdjson14
