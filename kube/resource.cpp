@@ -43,6 +43,12 @@ const Resource& nodes() {
     return resource;
 }
 
+const Resource& namespaces() {
+    static const Resource resource{
+        .version = "v1", .plural = "namespaces", .kind = "Namespace", .namespaced = false};
+    return resource;
+}
+
 const Resource& pods() {
     static const Resource resource{.version = "v1", .plural = "pods", .kind = "Pod"};
     return resource;
@@ -77,6 +83,24 @@ const Resource& migrations() {
 const Resource& kubevirts() {
     static const Resource resource{
         .group = "kubevirt.io", .version = "v1", .plural = "kubevirts", .kind = "KubeVirt"};
+    return resource;
+}
+
+const Resource& migration_policies() {
+    static const Resource resource{.group = "migrations.kubevirt.io",
+                                   .version = "v1alpha1",
+                                   .plural = "migrationpolicies",
+                                   .kind = "MigrationPolicy",
+                                   .namespaced = false};
+    return resource;
+}
+
+const Resource& plugins() {
+    static const Resource resource{.group = "plugin.kubevirt.io",
+                                   .version = "v1alpha1",
+                                   .plural = "plugins",
+                                   .kind = "Plugin",
+                                   .namespaced = false};
     return resource;
 }
 
@@ -124,6 +148,15 @@ const Resource& mutating_webhook_configurations() {
                                    .version = "v1",
                                    .plural = "mutatingwebhookconfigurations",
                                    .kind = "MutatingWebhookConfiguration",
+                                   .namespaced = false};
+    return resource;
+}
+
+const Resource& cluster_roles() {
+    static const Resource resource{.group = "rbac.authorization.k8s.io",
+                                   .version = "v1",
+                                   .plural = "clusterroles",
+                                   .kind = "ClusterRole",
                                    .namespaced = false};
     return resource;
 }

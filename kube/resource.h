@@ -38,18 +38,22 @@ struct Selection {
 
 namespace resources {
 [[nodiscard]] const Resource& nodes();
+[[nodiscard]] const Resource& namespaces();
 [[nodiscard]] const Resource& pods();
 [[nodiscard]] const Resource& secrets();
 [[nodiscard]] const Resource& config_maps();
 [[nodiscard]] const Resource& virtual_machine_instances();
 [[nodiscard]] const Resource& migrations();
 [[nodiscard]] const Resource& kubevirts();
+[[nodiscard]] const Resource& migration_policies();
+[[nodiscard]] const Resource& plugins();  ///< node hooks (dossier §3.4)
 [[nodiscard]] const Resource& scout_configs();
 [[nodiscard]] const Resource& cpu_profiles();
 [[nodiscard]] const Resource& leases();
 [[nodiscard]] const Resource& events();  ///< events.k8s.io/v1
 [[nodiscard]] const Resource& custom_resource_definitions();
 [[nodiscard]] const Resource& mutating_webhook_configurations();
+[[nodiscard]] const Resource& cluster_roles();
 }  // namespace resources
 
 }  // namespace scout::kube

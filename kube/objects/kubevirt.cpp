@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kube/objects/kubevirt.h"
 
-#include "kube/objects/read_meta.h"
+#include "kube/objects/read_migration_settings.h"
 
 namespace scout::kube {
 namespace {
-
-/// A resource.Quantity: a string, or a number as people write it.
-struct Quantity {
-    SharedText& target;
-};
 
 struct ArchitectureMachines {
     std::vector<ArchitectureMachine>& target;
@@ -26,7 +21,7 @@ struct OptionalKeys {
 
 }  // namespace
 
-[[nodiscard]] static Status read_json(JsonValue value, Quantity& target) {
+Status read_json(JsonValue value, QuantityText& target) {
     if (const auto number = value.integer()) {
         target.target = SharedText{std::to_string(*number)};
         return {};
@@ -57,19 +52,16 @@ struct OptionalKeys {
 
 [[nodiscard]] static Status read_json(JsonValue value, Migrations& target) {
     auto& settings = target.kubevirt.migrations;
-    Quantity bandwidth{settings.bandwidth};
-    return read_with_demands(
-        value, target.kubevirt.levels,
-        Field{"parallelOutboundMigrationsPerNode", settings.outbound_per_node},
+    auto& levels = target.kubevirt.levels;
+    return read_migration_settings(
+        value, settings, Field{"parallelOutboundMigrationsPerNode", settings.outbound_per_node},
         Field{"parallelMigrationsPerCluster", settings.per_cluster},
-        Field{"completionTimeoutPerGiB", settings.completion_seconds_per_gib},
-        Field{"progressTimeout", settings.progress_seconds},
-        Field{"maxDowntimeMs", settings.max_downtime_ms}, Field{"bandwidthPerMigration", bandwidth},
-        Field{"network", settings.network}, Field{"nodeDrainTaintKey", settings.node_drain_taint},
-        Field{"allowAutoConverge", settings.allow_auto_converge},
-        Field{"allowPostCopy", settings.allow_post_copy},
-        Field{"allowWorkloadDisruption", settings.allow_workload_disruption},
-        Field{"disableTLS", settings.disable_tls});
+        Field{"progressTimeout", settings.progress_seconds}, Field{"network", settings.network},
+        Field{"nodeDrainTaintKey", settings.node_drain_taint},
+        Field{"disableTLS", settings.disable_tls},
+        Field{"requireHostModelMigratabilityLevel", levels.required},
+        Field{"preferedHostModelMigratabilityLevel", levels.prefered},
+        Field{"preferredHostModelMigratabilityLevel", levels.preferred});
 }
 
 Result<KubeVirt> decode_kubevirt(JsonObject& object) {

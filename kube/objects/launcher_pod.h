@@ -30,6 +30,8 @@ struct LauncherPod {
     std::optional<WallTime> deletion;  ///< when the kubelet's patience ends
     std::optional<std::chrono::seconds> deletion_grace;
     std::optional<std::chrono::seconds> grace;  ///< spec.terminationGracePeriodSeconds
+    /// --grace-period-seconds of its command: its guest is killed then (dossier §3.2).
+    std::optional<std::chrono::seconds> launcher_grace;
 
     bool operator==(const LauncherPod&) const = default;
 };

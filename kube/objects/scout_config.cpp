@@ -22,9 +22,12 @@ Result<ScoutConfig> decode_scout_config(JsonObject& object) {
     const Nested levels{
         "levels", Field{"layer", config.layer}, Field{"machineType", config.machine_type},
         Field{"cordonedFor", config.cordoned_for}, Field{"notReadyFor", config.not_ready_for}};
+    const Nested evacuation{"evacuation", Field{"mode", config.evacuation_mode},
+                            Field{"reserveSeconds", config.evacuation_reserve},
+                            Field{"patienceSeconds", config.evacuation_patience}};
     auto status =
         object.read(metadata(config.meta, Field{"generation", config.generation}),
-                    Nested{"spec", levels, Field{"placement", placement}},
+                    Nested{"spec", levels, Field{"placement", placement}, evacuation},
                     Nested{"status", Field{"observedGeneration", config.observed_generation},
                            Field{"conditions", config.conditions}});
     return decoded(std::move(config), std::move(status));

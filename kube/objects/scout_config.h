@@ -29,6 +29,9 @@ struct ScoutConfig {
     SharedText cordoned_for;  ///< a duration
     SharedText not_ready_for;
     LevelDemands placement;
+    SharedText evacuation_mode;  ///< off, observe, act
+    std::optional<std::int64_t> evacuation_reserve;
+    std::optional<std::int64_t> evacuation_patience;
 
     std::int64_t observed_generation = 0;
     std::vector<Condition> conditions;

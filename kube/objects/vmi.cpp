@@ -90,8 +90,9 @@ Result<Vmi> decode_vmi(JsonObject& object) {
                        Field{"migrationState", vmi.migration},
                        Nested{"machine", Field{"type", vmi.machine}},
                        Nested{"topologyHints", Field{"tscFrequency", vmi.tsc_hz}}};
-    auto status =
-        object.read(metadata(vmi.meta, Field{"deletionTimestamp", vmi.deletion}), spec, state);
+    auto status = object.read(
+        metadata(vmi.meta, Field{"labels", vmi.labels}, Field{"deletionTimestamp", vmi.deletion}),
+        spec, state);
     vmi.other_demands = demands.names();
     return decoded(std::move(vmi), std::move(status));
 }

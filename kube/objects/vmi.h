@@ -52,6 +52,7 @@ struct ActivePod {
 /// What we use of a kubevirt.io/v1 VirtualMachineInstance (dossier §9.2).
 struct Vmi {
     ObjectMeta meta;
+    Labels labels;  ///< which migration policies choose by
     SharedText phase;
     SharedText node;
     SharedText evacuation_node;
