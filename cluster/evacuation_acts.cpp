@@ -28,10 +28,6 @@ constexpr std::chrono::milliseconds act_limit = 5s;
 // A target that nobody can schedule must not take up the whole of the time (dossier §6.5).
 constexpr const char* unschedulable_seconds = "20";
 
-kube::CallOptions urgent(std::chrono::milliseconds limit) {
-    return {.urgency = kube::Urgency::urgent, .limit = limit};
-}
-
 kube::Target vmi_of(const EvacuationSubject& subject) {
     return {.resource = kube::resources::virtual_machine_instances(),
             .object = {.space = subject.space, .name = subject.vmi}};
@@ -121,6 +117,12 @@ bool says_evacuation(std::string_view text, const EvacuationSubject& subject) {
     return text.find(wanted) != std::string_view::npos;
 }
 
+/// A call that may not be made at all ends at once, and was not answered.
+kube::CallOptions EvacuationActs::urgent(std::chrono::milliseconds limit) const {
+    const auto most = allowance_ ? std::min(limit, allowance_()) : limit;
+    return {.urgency = kube::Urgency::urgent, .limit = most};
+}
+
 Task<kube::ApiResult<std::optional<kube::Vmi>>> EvacuationActs::get_vmi(
     EvacuationSubject subject, std::chrono::milliseconds limit) {
     auto answer = co_await client_.get(vmi_of(subject), urgent(limit));
@@ -144,6 +146,7 @@ Task<EvacuationActs::VmiAnswer> EvacuationActs::read_vmi(EvacuationSubject subje
         answer.outcome = outcome_of(vmi.error());
     } else if (*vmi) {
         answer.facts = vmi_facts(**vmi, subject.strategy);
+        answer.grace = grace_of(**vmi);
     }
     co_return answer;
 }

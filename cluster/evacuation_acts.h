@@ -2,8 +2,10 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -29,11 +31,17 @@ struct EvacuationSubject {
 /// clock must outlive it, and it must outlive its calls.
 class EvacuationActs {
 public:
-    EvacuationActs(kube::Client& client, const Clock& clock) : client_(client), clock_(clock) {}
+    /// How long a call may take that begins now.
+    using Allowance = std::function<std::chrono::milliseconds()>;
+
+    /// `allowance`: of one who may act for a time only, as a leader; none: no call is cut short.
+    EvacuationActs(kube::Client& client, const Clock& clock, Allowance allowance = {})
+        : client_(client), clock_(clock), allowance_(std::move(allowance)) {}
 
     struct VmiAnswer {
         migration::StepOutcome outcome{};
         std::optional<migration::VmiFacts> facts;  ///< done, and none: there is no such VMI
+        std::chrono::seconds grace{0};             ///< grace_of() it
     };
     /// Within a second, or unavailable.
     [[nodiscard]] Task<VmiAnswer> read_vmi(EvacuationSubject subject);
@@ -49,6 +57,7 @@ public:
                                                          migration::EvacuationOrder order);
 
 private:
+    [[nodiscard]] kube::CallOptions urgent(std::chrono::milliseconds limit) const;
     [[nodiscard]] Task<kube::ApiResult<std::optional<kube::Vmi>>> get_vmi(
         EvacuationSubject subject, std::chrono::milliseconds limit);
     [[nodiscard]] Task<migration::StepOutcome> stamp(EvacuationSubject subject);
@@ -60,6 +69,7 @@ private:
 
     kube::Client& client_;
     const Clock& clock_;
+    Allowance allowance_;
 };
 
 /// Whether KubeVirt's webhook, by the text of its 429, marked this VMI to be moved, or had before.

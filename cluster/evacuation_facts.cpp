@@ -42,6 +42,16 @@ migration::VmiFacts vmi_facts(const kube::Vmi& vmi, std::string_view strategy) {
         .not_migratable = can || migratable == nullptr ? std::string{} : migratable->reason.str()};
 }
 
+std::string_view phase_word(MovePhase phase) noexcept {
+    const auto* const found = std::find_if(
+        phases.begin(), phases.end(), [phase](const auto& one) { return one.second == phase; });
+    return found != phases.end() ? found->first : "Pending";
+}
+
+std::chrono::seconds grace_of(const kube::Vmi& vmi) noexcept {
+    return vmi.grace.value_or(migration::StopTimes{}.vmi_grace);
+}
+
 migration::MoveFacts move_facts(const kube::Migration& migration, const kube::Vmi* vmi) {
     const bool told = vmi != nullptr && vmi->migration && vmi->migration->uid == migration.meta.uid;
     return {.name = migration.meta.name,

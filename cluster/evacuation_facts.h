@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <string_view>
 #include <vector>
 
@@ -13,11 +14,17 @@ namespace scout::cluster {
 /// What a VMI says to an evacuation. `strategy`: that of the KubeVirt object, for a VMI without.
 [[nodiscard]] migration::VmiFacts vmi_facts(const kube::Vmi& vmi, std::string_view strategy);
 
+/// Its spec.terminationGracePeriodSeconds, or KubeVirt's default (dossier §3.2).
+[[nodiscard]] std::chrono::seconds grace_of(const kube::Vmi& vmi) noexcept;
+
 /// What a migration says. The VMI tells its target pod once it is handed off.
 [[nodiscard]] migration::MoveFacts move_facts(const kube::Migration& migration,
                                               const kube::Vmi* vmi);
 
 /// KubeVirt's phases (dossier §6.2); one that nobody knows counts as pending.
 [[nodiscard]] migration::MovePhase move_phase(std::string_view phase) noexcept;
+
+/// One of KubeVirt's words that is read as this phase.
+[[nodiscard]] std::string_view phase_word(migration::MovePhase phase) noexcept;
 
 }  // namespace scout::cluster

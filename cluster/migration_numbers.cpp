@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/migration_numbers.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "cluster/evacuation_rules.h"
+#include "cluster/node_state.h"
+#include "migration/quantity.h"
+
+namespace scout::cluster {
+namespace {
+
+/// KubeVirt's own.
+constexpr std::int64_t default_outbound = 2;
+constexpr std::int64_t default_in_cluster = 5;
+constexpr std::string_view stall_gate = "MigrationStallDetection";
+
+template <class Duration>
+std::optional<Duration> duration_of(const std::optional<std::int64_t>& said) {
+    // Of what is longer nobody sees the end.
+    constexpr std::int64_t longest = 1'000'000'000;
+    return said ? std::optional{Duration{std::clamp<std::int64_t>(*said, 0, longest)}}
+                : std::nullopt;
+}
+
+migration::MigrationOverrides overrides(const kube::MigrationSettings& said) {
+    migration::MigrationOverrides out{
+        .allow_auto_converge = said.allow_auto_converge,
+        .allow_post_copy = said.allow_post_copy,
+        .allow_workload_disruption = said.allow_workload_disruption,
+        .bandwidth = {},
+        .completion_per_gib = duration_of<std::chrono::seconds>(said.completion_seconds_per_gib),
+        .progress = duration_of<std::chrono::seconds>(said.progress_seconds),
+        .max_downtime = duration_of<std::chrono::milliseconds>(said.max_downtime_ms)};
+    if (const auto bandwidth = migration::Quantity::parse(said.bandwidth.view())) {
+        out.bandwidth = *bandwidth;
+    }
+    return out;
+}
+
+std::int64_t limit(const std::optional<std::int64_t>& said, std::int64_t otherwise) {
+    return std::clamp<std::int64_t>(said.value_or(otherwise), 0, 1'000'000);
+}
+
+}  // namespace
+
+migration::MigrationPolicy plain_policy(const kube::MigrationPolicy& policy) {
+    migration::MigrationPolicy out{
+        .name = policy.meta.name, .selectors = {}, .overrides = overrides(policy.settings)};
+    if (policy.selectors) {
+        out.selectors = {.space = plain_labels(policy.selectors->space),
+                         .vmi = plain_labels(policy.selectors->vmi)};
+    }
+    return out;
+}
+
+MigrationNumbers migration_numbers(const kube::Vmi& vmi, const kube::Labels& space,
+                                   const std::vector<migration::MigrationPolicy>& policies,
+                                   const kube::KubeVirt* kubevirt) {
+    const auto matches =
+        migration::matching_policies(policies, plain_labels(vmi.labels), plain_labels(space));
+    const auto* const policy = matches.empty() ? nullptr : &matches.front().policy->overrides;
+    const auto given =
+        kubevirt == nullptr ? migration::MigrationOverrides{} : overrides(kubevirt->migrations);
+    return {.settings = migration::settings_in_force(given, policy),
+            .downtime_obeyed = lists_gate(kubevirt, stall_gate)};
+}
+
+bool takes_place(std::string_view phase) noexcept {
+    return !phase.empty() && phase != "Pending" && phase != "Succeeded" && phase != "Failed";
+}
+
+unsigned slots(const kube::KubeVirt* kubevirt, std::size_t elsewhere) noexcept {
+    const kube::MigrationSettings none;
+    const auto& said = kubevirt == nullptr ? none : kubevirt->migrations;
+    const auto outbound = limit(said.outbound_per_node, default_outbound);
+    const auto left = limit(said.per_cluster, default_in_cluster) -
+                      static_cast<std::int64_t>(std::min<std::size_t>(elsewhere, 1'000'000));
+    return static_cast<unsigned>(std::max<std::int64_t>(1, std::min(outbound, left)));
+}
+
+}  // namespace scout::cluster

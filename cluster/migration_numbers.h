@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "kube/objects/kubevirt.h"
+#include "kube/objects/migration_policy.h"
+#include "kube/objects/vmi.h"
+#include "migration/migration_policy.h"
+#include "migration/migration_settings.h"
+
+/// The numbers that a migration of a VM would run by, from the cluster's objects (dossier §6.5,
+/// §7). Pure; what cannot be read counts as not said.
+namespace scout::cluster {
+
+/// As the pure rule takes them.
+[[nodiscard]] migration::MigrationPolicy plain_policy(const kube::MigrationPolicy& policy);
+
+struct MigrationNumbers {
+    migration::MigrationSettings settings;
+    bool downtime_obeyed = false;  ///< by the gate MigrationStallDetection
+
+    bool operator==(const MigrationNumbers&) const = default;
+};
+
+/// `space`: the labels of the VMI's namespace. `kubevirt` may be null.
+[[nodiscard]] MigrationNumbers migration_numbers(
+    const kube::Vmi& vmi, const kube::Labels& space,
+    const std::vector<migration::MigrationPolicy>& policies, const kube::KubeVirt* kubevirt);
+
+/// Takes one of KubeVirt's places for migrations: it is past Pending and not at its end.
+[[nodiscard]] bool takes_place(std::string_view phase) noexcept;
+
+/// How many migrations may run out of a node at once while `elsewhere` run out of others; at least
+/// one. `kubevirt` may be null.
+[[nodiscard]] unsigned slots(const kube::KubeVirt* kubevirt, std::size_t elsewhere) noexcept;
+
+}  // namespace scout::cluster

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/migration_numbers.h"
+
+#include <gtest/gtest.h>
+
+namespace scout::cluster {
+namespace {
+
+using kube::SharedText;
+using namespace std::chrono_literals;
+
+TEST(MigrationNumbersTest, PoliciesLieOverTheKubeVirtObjectAndThatOverItsDefaults) {
+    kube::KubeVirt kubevirt;
+    kubevirt.migrations.bandwidth = SharedText{"1Gi"};
+    kubevirt.migrations.progress_seconds = 30;
+    kube::MigrationPolicy policy;
+    policy.meta.name = "p";
+    policy.selectors = {.space = {}, .vmi = {{"app", "db"}}};
+    policy.settings.bandwidth = SharedText{"64Mi"};
+    policy.settings.allow_post_copy = true;
+    kube::Vmi vmi;
+    vmi.labels = {{"app", "db"}, {"x", "y"}};
+
+    const std::vector policies{plain_policy(policy)};
+    const auto numbers = migration_numbers(vmi, {}, policies, &kubevirt).settings;
+    EXPECT_EQ(numbers.bandwidth, migration::Quantity{64ULL << 20U});
+    EXPECT_EQ(numbers.progress, 30s);
+    EXPECT_EQ(numbers.completion_per_gib, 150s);
+    EXPECT_TRUE(numbers.allow_post_copy);
+
+    vmi.labels = {};
+    EXPECT_EQ(migration_numbers(vmi, {}, policies, &kubevirt).settings.bandwidth,
+              migration::Quantity{1ULL << 30U});
+}
+
+TEST(MigrationNumbersTest, WhatCannotBeReadIsNotSaid) {
+    kube::KubeVirt kubevirt;
+    kubevirt.migrations.bandwidth = SharedText{"fast"};
+    kubevirt.migrations.completion_seconds_per_gib = -5;
+    const auto numbers = migration_numbers({}, {}, {}, &kubevirt).settings;
+    EXPECT_TRUE(numbers.bandwidth.is_zero());
+    EXPECT_EQ(numbers.completion_per_gib, 0s);
+}
+
+TEST(MigrationNumbersTest, DowntimeIsObeyedWithItsGateOnly) {
+    kube::KubeVirt kubevirt;
+    EXPECT_FALSE(migration_numbers({}, {}, {}, &kubevirt).downtime_obeyed);
+    kubevirt.feature_gates = {SharedText{"MigrationStallDetection"}};
+    EXPECT_TRUE(migration_numbers({}, {}, {}, &kubevirt).downtime_obeyed);
+    EXPECT_FALSE(migration_numbers({}, {}, {}, nullptr).downtime_obeyed);
+}
+
+TEST(MigrationNumbersTest, SlotsAreAtLeastOne) {
+    EXPECT_EQ(slots(nullptr, 0), 2U);
+    EXPECT_EQ(slots(nullptr, 3), 2U);
+    EXPECT_EQ(slots(nullptr, 4), 1U);
+    EXPECT_EQ(slots(nullptr, 100), 1U);
+    kube::KubeVirt kubevirt;
+    kubevirt.migrations.outbound_per_node = 10;
+    kubevirt.migrations.per_cluster = 12;
+    EXPECT_EQ(slots(&kubevirt, 5), 7U);
+    kubevirt.migrations.per_cluster = -3;
+    EXPECT_EQ(slots(&kubevirt, 0), 1U);
+}
+
+TEST(MigrationNumbersTest, PlacesAreTakenFromTheTargetPodOn) {
+    for (const auto* phase : {"Scheduling", "Scheduled", "PreparingTarget", "Running"}) {
+        EXPECT_TRUE(takes_place(phase)) << phase;
+    }
+    for (const auto* phase : {"", "Pending", "Succeeded", "Failed"}) {
+        EXPECT_FALSE(takes_place(phase)) << phase;
+    }
+}
+
+}  // namespace
+}  // namespace scout::cluster
