@@ -71,6 +71,13 @@ void LiveSettings::tell() {
     }
 }
 
+void LiveSettings::tell_protection(cluster::Protection protection) {
+    if (protection_ != protection) {
+        protection_ = std::move(protection);
+        alarm_.ring();
+    }
+}
+
 Task<> LiveSettings::run() {
     for (;;) {
         if (synced()) {
@@ -107,7 +114,7 @@ Task<Status> LiveSettings::write() {
     if (!options || !told) {
         co_return Status{};
     }
-    auto body = cluster::status_body(*told, current_, clock_.wall());
+    auto body = cluster::status_body(*told, current_, protection_, clock_.wall());
     if (body.empty()) {
         co_return Status{};
     }

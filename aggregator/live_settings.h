@@ -42,6 +42,9 @@ public:
     /// Called when others are in force, and once both kinds have been listed. Before run().
     void on_change(std::function<void()> handler) { handlers_.push_back(std::move(handler)); }
 
+    /// What the status tells of the VMs' protection from now on.
+    void tell_protection(cluster::Protection protection);
+
     /// Writes the status until it is cancelled; a write that failed is made again after a while.
     [[nodiscard]] Task<> run();
 
@@ -62,6 +65,7 @@ private:
     const Clock& clock_;
     cluster::LevelSettings given_;
     cluster::SettingsInForce current_;
+    cluster::Protection protection_;
     std::optional<cluster::SettingsInForce> said_;  ///< in the log
     std::vector<std::function<void()>> handlers_;
     Alarm alarm_;

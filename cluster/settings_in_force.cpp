@@ -18,7 +18,6 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::string_view in_force = "InForce";
 constexpr auto longest_grace = std::chrono::hours{24};
 
 void take_layer(const kube::SharedText& said, SettingsInForce& settings) {
@@ -76,16 +75,41 @@ std::string placement_summary(const PlacementRules& rules) {
     return text;
 }
 
-bool tells(const kube::ScoutConfig& config, std::string_view status, std::string_view message) {
-    const auto* condition = kube::find_condition(config.conditions, in_force);
-    return condition != nullptr && config.observed_generation == config.generation &&
-           condition->status == status && condition->message == message;
+/// One of the conditions that a status tells.
+struct Told {
+    std::string_view type;
+    std::string_view status;
+    std::string_view reason;
+    std::string message;
+};
+
+bool tells(const kube::ScoutConfig& config, const Told& told) {
+    const auto* condition = kube::find_condition(config.conditions, told.type);
+    return condition != nullptr && condition->status == told.status &&
+           condition->reason == told.reason && condition->message == told.message;
 }
 
-/// The time of the last change of the condition's status, as the API's conventions want it.
-WallTime since(const kube::ScoutConfig& config, std::string_view status, WallTime now) {
-    const auto* condition = kube::find_condition(config.conditions, in_force);
-    return condition != nullptr && condition->status == status ? condition->since : now;
+/// With the time of the last change of its status, as the API's conventions want it.
+json::object condition_of(const kube::ScoutConfig& config, const Told& told, WallTime now) {
+    const auto* before = kube::find_condition(config.conditions, told.type);
+    const bool same = before != nullptr && before->status == told.status;
+    return {{"type", told.type},
+            {"status", told.status},
+            {"reason", told.reason},
+            {"message", told.message},
+            {"lastTransitionTime", rfc3339(same ? before->since : now)}};
+}
+
+std::string_view status_of(Protection::State state) {
+    switch (state) {
+        case Protection::State::yes:
+            return "True";
+        case Protection::State::no:
+            return "False";
+        case Protection::State::unknown:
+            break;
+    }
+    return "Unknown";
 }
 
 json::object values(const SettingsInForce& settings) {
@@ -105,6 +129,11 @@ json::object values(const SettingsInForce& settings) {
         values["preferredWeight"] = preferred->weight;
         values["preferredBy"] = to_string(preferred->source);
     }
+    const auto& evacuation = settings.evacuation;
+    values["evacuation"] = {{"mode", to_string(evacuation.mode)},
+                            {"modeBy", to_string(evacuation.mode_by)},
+                            {"reserveSeconds", evacuation.reserve.count()},
+                            {"patienceSeconds", evacuation.patience.count()}};
     return values;
 }
 
@@ -127,10 +156,11 @@ LevelOptions with_settings(LevelOptions options, const LevelSettings& settings) 
 
 SettingsInForce settings_in_force(const LevelSettings& given, const kube::ScoutConfig* config,
                                   const kube::KubeVirt* kubevirt) {
-    SettingsInForce settings{.levels = given, .placement = {}, .faults = {}};
+    SettingsInForce settings{.levels = given, .placement = {}, .evacuation = {}, .faults = {}};
     settings.placement = placement_rules(kubevirt == nullptr ? nullptr : &kubevirt->levels,
                                          config == nullptr ? nullptr : &config->placement);
     settings.faults = settings.placement.faults;
+    settings.evacuation = evacuation_rules(config, kubevirt, settings.faults);
     if (config == nullptr) {
         return settings;
     }
@@ -149,29 +179,35 @@ std::string summary(const SettingsInForce& settings) {
            (levels.machine_type.empty() ? "the default machine types" : levels.machine_type) +
            "; a node counts until it has been cordoned for " +
            format_duration(levels.cordoned_for) + " or not Ready for " +
-           format_duration(levels.not_ready_for) + "; " + placement_summary(settings.placement);
+           format_duration(levels.not_ready_for) + "; " + placement_summary(settings.placement) +
+           "; " + summary(settings.evacuation);
 }
 
 std::string status_body(const kube::ScoutConfig& config, const SettingsInForce& settings,
-                        WallTime now) {
-    const auto* const status = settings.faults.empty() ? "True" : "False";
-    const auto message = message_of(settings);
-    if (tells(config, status, message)) {
+                        const Protection& protection, WallTime now) {
+    const bool obeyed = settings.faults.empty();
+    const Told in_force{.type = "InForce",
+                        .status = obeyed ? "True" : "False",
+                        .reason = obeyed ? "Obeyed" : "NotAllObeyed",
+                        .message = message_of(settings)};
+    const Told protecting{.type = "Protecting",
+                          .status = status_of(protection.state),
+                          .reason = protection.reason,
+                          .message = protection.message};
+    if (config.observed_generation == config.generation && tells(config, in_force) &&
+        tells(config, protecting)) {
         return {};
     }
     const auto& resource = kube::resources::scout_configs();
-    const json::object condition{{"type", in_force},
-                                 {"status", status},
-                                 {"reason", settings.faults.empty() ? "Obeyed" : "NotAllObeyed"},
-                                 {"message", message},
-                                 {"lastTransitionTime", rfc3339(since(config, status, now))}};
+    json::array conditions{condition_of(config, in_force, now),
+                           condition_of(config, protecting, now)};
     return json::serialize(
         json::object{{"apiVersion", resource.group + "/" + resource.version},
                      {"kind", resource.kind},
                      {"metadata", {{"name", config.meta.name}, {"uid", config.meta.uid}}},
                      {"status",
                       {{"observedGeneration", config.generation},
-                       {"conditions", json::array{condition}},
+                       {"conditions", std::move(conditions)},
                        {"inForce", values(settings)}}}});
 }
 

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "cluster/evacuation_rules.h"
 #include "cluster/levels.h"
 #include "cluster/placement_rules.h"
 #include "kube/objects/kubevirt.h"
@@ -31,6 +33,7 @@ struct LevelSettings {
 struct SettingsInForce {
     LevelSettings levels;
     PlacementRules placement;  ///< its faults are among those here
+    EvacuationRules evacuation;
     /// What the ScoutConfig says and is not obeyed, with the reason; what was given is in its
     /// place. A served schema of ours lets none of them through, but for what another object says
     /// otherwise.
@@ -44,12 +47,23 @@ struct SettingsInForce {
                                                 const kube::ScoutConfig* config,
                                                 const kube::KubeVirt* kubevirt);
 
+/// What keeps VMs from being killed by their nodes at this moment, and why it does not.
+struct Protection {
+    enum class State : std::uint8_t { yes, no, unknown };
+    State state = State::unknown;
+    std::string reason = "Starting";  ///< in CamelCase
+    std::string message = "the cluster is being read";
+
+    bool operator==(const Protection&) const = default;
+};
+
 /// What is in force in one line, for people.
 [[nodiscard]] std::string summary(const SettingsInForce& settings);
 
 /// The server-side apply of a status that tells what is in force; empty if the object tells that
 /// already. It is of this object alone: of another uid the API server answers 409.
 [[nodiscard]] std::string status_body(const kube::ScoutConfig& config,
-                                      const SettingsInForce& settings, WallTime now);
+                                      const SettingsInForce& settings, const Protection& protection,
+                                      WallTime now);
 
 }  // namespace scout::cluster

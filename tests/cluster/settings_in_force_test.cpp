@@ -32,19 +32,24 @@ ScoutConfig config() {
     return config;
 }
 
+const Protection protection{
+    .state = Protection::State::yes, .reason = "NodeHook", .message = "the hook is in place"};
+
 /// As the API server has it after a write.
 ScoutConfig with_status(ScoutConfig config, const std::string& body) {
     const auto status = boost::json::parse(body).at("status");
-    const auto& condition = status.at("conditions").at(0);
-    const auto text = [&condition](const char* key) {
-        return SharedText{std::string{condition.at(key).as_string()}};
-    };
     config.observed_generation = status.at("observedGeneration").as_int64();
-    config.conditions = {{.type = text("type"),
-                          .status = text("status"),
-                          .reason = text("reason"),
-                          .message = text("message"),
-                          .since = now}};
+    config.conditions.clear();
+    for (const auto& condition : status.at("conditions").as_array()) {
+        const auto text = [&condition](const char* key) {
+            return SharedText{std::string{condition.at(key).as_string()}};
+        };
+        config.conditions.push_back({.type = text("type"),
+                                     .status = text("status"),
+                                     .reason = text("reason"),
+                                     .message = text("message"),
+                                     .since = now});
+    }
     return config;
 }
 
@@ -103,7 +108,7 @@ TEST(SettingsInForceTest, TheKubeVirtObjectsDemandsComeFirstAndTheDifferenceIsSa
                 ElementsAre(HasSubstr("requireHostModelMigratabilityLevel differs")));
     EXPECT_THAT(summary(settings), AllOf(HasSubstr("level 30 is required"),
                                          HasSubstr("level 80 preferred with weight 1")));
-    const auto body = boost::json::parse(status_body(object, settings, now));
+    const auto body = boost::json::parse(status_body(object, settings, protection, now));
     EXPECT_EQ(body.at("status").at("inForce").at("requiredLevel"), 30);
     EXPECT_EQ(body.at("status").at("conditions").at(0).at("status"), "False");
 }
@@ -111,34 +116,47 @@ TEST(SettingsInForceTest, TheKubeVirtObjectsDemandsComeFirstAndTheDifferenceIsSa
 TEST(ScoutConfigStatusTest, IsOfThisObjectAndTellsWhatIsInForce) {
     const auto object = config();
 
-    const auto body =
-        boost::json::parse(status_body(object, settings_in_force(given, &object, nullptr), now));
+    const auto body = boost::json::parse(
+        status_body(object, settings_in_force(given, &object, nullptr), protection, now));
 
     EXPECT_EQ(body.at("metadata").at("uid"), "u-1");
     EXPECT_EQ(body.at("status").at("observedGeneration"), 4);
     EXPECT_EQ(body.at("status").at("inForce").at("layer"), "stock");
     EXPECT_EQ(body.at("status").at("inForce").at("cordonedFor"), "10m");
     EXPECT_EQ(body.at("status").at("conditions").at(0).at("status"), "True");
+    const auto& protecting = body.at("status").at("conditions").at(1);
+    EXPECT_EQ(protecting.at("type"), "Protecting");
+    EXPECT_EQ(protecting.at("status"), "True");
+    EXPECT_EQ(protecting.at("message"), "the hook is in place");
+    const auto& evacuation = body.at("status").at("inForce").at("evacuation");
+    EXPECT_EQ(evacuation.at("mode"), "observe");
+    EXPECT_EQ(evacuation.at("modeBy"), "default");
+    EXPECT_EQ(evacuation.at("reserveSeconds"), 10);
 }
 
 TEST(ScoutConfigStatusTest, IsWrittenOnceForEachState) {
     auto object = config();
     const auto settings = settings_in_force(given, &object, nullptr);
-    object = with_status(object, status_body(object, settings, now));
+    object = with_status(object, status_body(object, settings, protection, now));
 
-    EXPECT_EQ(status_body(object, settings, now + 1h), "");
+    EXPECT_EQ(status_body(object, settings, protection, now + 1h), "");
+
+    auto other = protection;
+    other.reason = "GateNotListed";
+    EXPECT_NE(status_body(object, settings, other, now), "") << "what protects is another thing";
 
     object.generation = 5;
-    EXPECT_NE(status_body(object, settings, now), "") << "another generation was not seen yet";
+    EXPECT_NE(status_body(object, settings, protection, now), "")
+        << "another generation was not seen yet";
 }
 
 TEST(ScoutConfigStatusTest, KeepsTheTimeOfTheLastChangeOfItsCondition) {
     auto object = config();
-    object =
-        with_status(object, status_body(object, settings_in_force(given, &object, nullptr), now));
+    object = with_status(
+        object, status_body(object, settings_in_force(given, &object, nullptr), protection, now));
     const auto time_of = [&object](WallTime when) {
         const auto settings = settings_in_force(given, &object, nullptr);
-        const auto body = boost::json::parse(status_body(object, settings, when));
+        const auto body = boost::json::parse(status_body(object, settings, protection, when));
         return std::string{
             body.at("status").at("conditions").at(0).at("lastTransitionTime").as_string()};
     };
