@@ -8,6 +8,7 @@
 #include <spdlog/spdlog.h>
 
 #include "aggregator/agent_certificates.h"
+#include "aggregator/evacuation_desk.h"
 #include "aggregator/messages.h"
 #include "base/digest.h"
 #include "base/logging.h"
@@ -29,10 +30,12 @@ constexpr auto between_certificates = 10s;
 
 }  // namespace
 
-AgentStreams::AgentStreams(Registry& registry, SessionSink& sink, AgentCertificates* certificates)
+AgentStreams::AgentStreams(Registry& registry, SessionSink& sink, AgentCertificates* certificates,
+                           EvacuationDesk* desk)
     : registry_(registry),
       sink_(sink),
       certificates_(certificates),
+      desk_(desk),
       requests_([&sink](SessionId session, const std::string& digest) {
           v1::AggregatorMessage message;
           message.mutable_want_profile()->set_digest(digest);
@@ -73,6 +76,9 @@ void AgentStreams::receive(SessionId session, const v1::AgentMessage& message, S
     found->second.heard = now;
     if (!found->second.node.empty()) {
         registry_.touch(found->second.node, now);
+    }
+    if (desk_ != nullptr) {
+        desk_->heard(session);
     }
     if (auto done = guarded(session, found->second, message, now); !done) {
         spdlog::warn("agent stream ended node={} reason={}", log_value(found->second.node),
@@ -119,7 +125,9 @@ Status AgentStreams::dispatch(SessionId id, Session& session, const v1::AgentMes
             certify(id, session, message.signing_request(), now);
             return {};
         case v1::AgentMessage::kEvacuations:
+            return desk_ == nullptr ? Status{} : desk_->take(id, message.evacuations());
         case v1::AgentMessage::kEvacuationOrder:
+            return desk_ == nullptr ? Status{} : desk_->order(id, message.evacuation_order());
         case v1::AgentMessage::kHello:
         case v1::AgentMessage::KIND_NOT_SET:
             break;
@@ -178,128 +186,9 @@ Status AgentStreams::hello(SessionId id, Session& session, const v1::Hello& hell
     v1::AggregatorMessage welcome;
     welcome.mutable_welcome()->set_aggregator_version(std::string{version});
     sink_.send(id, welcome);
-    return {};
-}
-
-Status AgentStreams::full(SessionId id, Session& session, const v1::FullReport& report,
-                          SteadyTime now) {
-    ++counters_.full;
-    auto guests = guests_from_wire(report.guests(), registry_);
-    if (!guests) {
-        return fail(std::move(guests.error()));
+    if (desk_ != nullptr && hello.follows_launchers()) {
+        desk_->open(id, session.node, sink_);
     }
-    if (auto taken = host(id, session, report, now); !taken) {
-        return taken;
-    }
-    auto& unnamed = session.unnamed.emplace();
-    for (const auto& [uuid, guest] : registry_.find(session.node)->guests) {
-        unnamed.insert(uuid);
-    }
-    if (auto taken = take_guests(session, std::move(*guests), {}, report.more()); !taken) {
-        return taken;
-    }
-    session.sequence = report.sequence();
-    session.full_asked = false;
-    return {};
-}
-
-/// Guests of a full report's first part or of a delta. What a full report has not named by its last
-/// part is gone; but while the host does not know its guests the last ones stay (case 27), and the
-/// report is complete only with the first part that has no error.
-Status AgentStreams::take_guests(Session& session, std::vector<Guest> changed,
-                                 std::vector<RemovedGuest> removed, bool more) {
-    const auto* node = registry_.find(session.node);
-    if (session.unnamed && node != nullptr) {
-        auto& unnamed = *session.unnamed;
-        auto places = registry_.options().guests_limit + removed.size();
-        auto taken = node->guests.size();
-        for (const auto& guest : changed) {
-            unnamed.erase(guest.uuid);
-            taken += node->guests.contains(guest.uuid) ? 0U : 1U;
-        }
-        const bool complete = !more && node->host.guests_error.empty();
-        // At the limit a new guest gets the place of one that was not named. Agents tell them in
-        // the order of their UUIDs, so the first of these is the likeliest to be gone.
-        for (; !unnamed.empty() && (complete || taken > places); ++places) {
-            removed.push_back({.uuid = std::move(unnamed.extract(unnamed.begin()).value())});
-        }
-        if (complete) {
-            session.unnamed.reset();
-        }
-    }
-    return registry_.change_guests(session.node, std::move(changed), removed);
-}
-
-Status AgentStreams::host(SessionId id, Session& session, const v1::FullReport& report,
-                          SteadyTime now) {
-    auto converted = host_from_wire(report);
-    if (!converted) {
-        return fail(std::move(converted.error()));
-    }
-    const auto digest = converted->profile_digest;
-    const auto complete = registry_.report_host(session.node, std::move(*converted));
-    if (!complete) {
-        return fail(complete.error());
-    }
-    if (*complete) {
-        requests_.forget(id, now);
-    } else {
-        requests_.want(id, digest, now);
-    }
-    return {};
-}
-
-Status AgentStreams::delta(SessionId id, Session& session, const v1::Delta& delta, SteadyTime now) {
-    ++counters_.deltas;
-    if (!session.sequence || delta.sequence() != *session.sequence + 1) {
-        ask_full(id, session);
-        return {};
-    }
-    auto changed = guests_from_wire(delta.changed(), registry_);
-    if (!changed) {
-        return fail(std::move(changed.error()));
-    }
-    auto removed = removed_from_wire(delta.removed());
-    if (!removed) {
-        return fail(std::move(removed.error()));
-    }
-    if (delta.has_host()) {
-        if (auto taken = host(id, session, delta.host(), now); !taken) {
-            return taken;
-        }
-    }
-    auto taken = take_guests(session, std::move(*changed), std::move(*removed), delta.more());
-    if (!taken) {
-        return taken;
-    }
-    session.sequence = delta.sequence();
-    return {};
-}
-
-Status AgentStreams::heartbeat(SessionId id, Session& session, const v1::Heartbeat& beat) {
-    ++counters_.heartbeats;
-    if (!session.sequence || beat.sequence() != *session.sequence) {
-        ask_full(id, session);
-    }
-    return {};
-}
-
-Status AgentStreams::body(SessionId id, Session& session, const v1::ProfileBody& body) {
-    if (!requests_.waits(id, body.digest())) {
-        return {};  // came too late: another agent delivered it
-    }
-    ++counters_.profiles;
-    if (const auto found = sha256_hex(body.profile()); found != body.digest()) {
-        return fail(Errc::invalid, "expected a profile with digest " + log_value(body.digest()) +
-                                       ", found one with " + found);
-    }
-    auto profile = wire::decode_profile(body.profile());
-    if (!profile) {
-        return fail(std::move(profile.error()));
-    }
-    registry_.deliver(body.digest(), std::move(*profile));
-    requests_.delivered(body.digest());
-    spdlog::debug("profile received node={} session={} digest={}", session.node, id, body.digest());
     return {};
 }
 
@@ -354,11 +243,20 @@ void AgentStreams::close(SessionId session, SteadyTime now) {
         return;
     }
     requests_.forget(session, now);
+    if (desk_ != nullptr) {
+        desk_->close(session);
+    }
     const auto by_node = by_node_.find(found->second.node);
     if (by_node != by_node_.end() && by_node->second == session) {
         by_node_.erase(by_node);
     }
     sessions_.erase(found);
+}
+
+void AgentStreams::drained(SessionId session) {
+    if (desk_ != nullptr) {
+        desk_->drained(session);
+    }
 }
 
 void AgentStreams::end(SessionId id, const Error& why, SteadyTime now) {
@@ -371,6 +269,9 @@ void AgentStreams::end_all(const Error& why) {
     by_node_.clear();
     const auto ended = std::exchange(sessions_, {});
     for (const auto& [id, session] : ended) {
+        if (desk_ != nullptr) {
+            desk_->close(id);
+        }
         sink_.end(id, why);
     }
 }

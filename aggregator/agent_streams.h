@@ -11,30 +11,14 @@
 #include "aggregator/peer.h"
 #include "aggregator/profile_requests.h"
 #include "aggregator/registry.h"
+#include "aggregator/stream_sink.h"
 #include "base/clock.h"
 #include "base/result.h"
-#include "virt_scout/v1/report.pb.h"
 
 namespace scout::aggregator {
 
-namespace v1 = virt_scout::v1;
-
 class AgentCertificates;
-
-/// Where answers to agents go.
-class SessionSink {
-public:
-    SessionSink() = default;
-    virtual ~SessionSink() = default;
-    SessionSink(const SessionSink&) = delete;
-    SessionSink& operator=(const SessionSink&) = delete;
-    SessionSink(SessionSink&&) = delete;
-    SessionSink& operator=(SessionSink&&) = delete;
-
-    virtual void send(SessionId session, const v1::AggregatorMessage& message) = 0;
-    /// The session is over; nothing more is sent to it.
-    virtual void end(SessionId session, const Error& why) = 0;
-};
+class EvacuationDesk;
 
 struct ReportCounters {
     std::uint64_t full = 0;
@@ -62,8 +46,9 @@ struct ReportCounters {
 /// once the first has fallen silent, or both would throw each other out for ever. Loop thread.
 class AgentStreams {
 public:
-    /// `certificates`: null if agents are given none.
-    AgentStreams(Registry& registry, SessionSink& sink, AgentCertificates* certificates = nullptr);
+    /// `certificates`: null if agents are given none; `desk`: null if nothing is moved for them.
+    AgentStreams(Registry& registry, SessionSink& sink, AgentCertificates* certificates = nullptr,
+                 EvacuationDesk* desk = nullptr);
 
     void open(SessionId session, Peer peer, SteadyTime now);
     /// Who it is was found out only after open(), before the first message. Unknown sessions are
@@ -74,6 +59,8 @@ public:
     void receive(SessionId session, const v1::AgentMessage& message, SteadyTime now);
     /// The peer is away. Unknown sessions are passed over.
     void close(SessionId session, SteadyTime now);
+    /// There is room for messages to it again.
+    void drained(SessionId session);
     /// Ends all, as when the aggregator stops.
     void end_all(const Error& why);
     /// Asks again for profiles that did not come; ends streams that never said hello.
@@ -123,6 +110,7 @@ private:
     Registry& registry_;
     SessionSink& sink_;
     AgentCertificates* certificates_;
+    EvacuationDesk* desk_;
     std::unordered_map<SessionId, Session> sessions_;
     std::unordered_map<std::string, SessionId> by_node_;
     ProfileRequests requests_;

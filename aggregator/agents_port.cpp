@@ -37,13 +37,15 @@ Status write_files(const wire::TlsFiles& files, const CertifiedKey& pair) {
 }  // namespace
 
 AgentsPort::AgentsPort(const asio::any_io_executor& loop, BlockingPool& pool, Fleet& fleet,
-                       TokenOwners& owners, AgentCertificates& certificates, Settings settings)
+                       TokenOwners& owners, AgentCertificates& certificates, Settings settings,
+                       EvacuationDesk* desk)
     : loop_(loop),
       pool_(pool),
       fleet_(fleet),
       owners_(owners),
       certificates_(certificates),
       settings_(std::move(settings)),
+      desk_(desk),
       alarm_(loop) {}
 
 AgentsPort::~AgentsPort() = default;
@@ -98,8 +100,8 @@ Task<> AgentsPort::take_certificate() {
 }
 
 void AgentsPort::open() {
-    auto reports =
-        std::make_shared<ReportsService>(loop_, fleet_, Proof::token, &owners_, &certificates_);
+    auto reports = std::make_shared<ReportsService>(loop_, fleet_, Proof::token, &owners_,
+                                                    &certificates_, desk_);
     auto server = GrpcServer::start(loop_, settings_.endpoint, settings_.security, {reports.get()});
     if (!server) {
         say(server.error());

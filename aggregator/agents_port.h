@@ -19,6 +19,7 @@
 namespace scout::aggregator {
 
 class AgentCertificates;
+class EvacuationDesk;
 class Fleet;
 class GrpcServer;
 class ReportsService;
@@ -39,8 +40,10 @@ public:
         bool writes_certificate = false;
     };
 
+    /// `desk`: null if no VMs are moved for agents.
     AgentsPort(const asio::any_io_executor& loop, BlockingPool& pool, Fleet& fleet,
-               TokenOwners& owners, AgentCertificates& certificates, Settings settings);
+               TokenOwners& owners, AgentCertificates& certificates, Settings settings,
+               EvacuationDesk* desk = nullptr);
     ~AgentsPort();
     AgentsPort(const AgentsPort&) = delete;
     AgentsPort& operator=(const AgentsPort&) = delete;
@@ -76,6 +79,7 @@ private:
     TokenOwners& owners_;
     AgentCertificates& certificates_;
     Settings settings_;
+    EvacuationDesk* desk_;
     Alarm alarm_;
     std::optional<CertifiedKey> fresh_;  ///< was not written yet
     bool certified_ = false;

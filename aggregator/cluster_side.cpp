@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "aggregator/cluster_side.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
@@ -12,9 +13,12 @@
 
 #include "aggregator/access_reviews.h"
 #include "aggregator/agent_certificates.h"
+#include "aggregator/cluster_objects.h"
 #include "aggregator/cluster_questions.h"
 #include "aggregator/cluster_token_owners.h"
+#include "aggregator/evacuation_desk.h"
 #include "aggregator/front_proxy.h"
+#include "aggregator/hook_keeper.h"
 #include "aggregator/level_labels.h"
 #include "aggregator/live_settings.h"
 #include "aggregator/query_paths.h"
@@ -24,12 +28,8 @@
 #include "kube/event_client.h"
 #include "kube/event_recorder.h"
 #include "kube/http_transport.h"
-#include "kube/informer.h"
 #include "kube/leader_elector.h"
 #include "kube/lease_client.h"
-#include "kube/objects/kubevirt.h"
-#include "kube/objects/node.h"
-#include "kube/objects/scout_config.h"
 
 namespace scout::aggregator {
 namespace {
@@ -59,10 +59,12 @@ kube::ReflectorSettings reflecting(kube::ReflectorSettings settings) {
     return settings;
 }
 
-kube::ClientConfig calling(double per_second) {
+kube::ClientConfig calling(double per_second, double urgent = 0) {
     kube::ClientConfig config;
     config.rate.per_second = per_second;
     config.rate.burst = per_second;
+    config.rate.urgent_per_second = std::max(config.rate.urgent_per_second, urgent);
+    config.rate.urgent_burst = std::max(config.rate.urgent_burst, 2 * urgent);
     config.seed = random_seed();
     return config;
 }
@@ -71,17 +73,18 @@ kube::ClientConfig calling(double per_second) {
 constexpr double calls_per_second = 200;
 /// After a restart all agents come at once: of 10,000 the last one waits ten seconds.
 constexpr double reviews_per_second = 1000;
+/// A node has 50 VMs, or 200, that are all told to stop at once, and each needs ten calls or so.
+constexpr double acts_per_second = 200;
+constexpr std::size_t acts_at_once = 64;
 
 }  // namespace
 
-/// What answers to users rest on beside nodes and KubeVirt, and who gives them.
-struct ClusterSide::Answers {
-    Answers(Parts& parts, BlockingPool& pool, const Clock& clock);
+/// What moves VMs that their nodes are about to kill.
+struct ClusterSide::Mover {
+    Mover(const asio::any_io_executor& loop, Parts& parts, const Clock& clock);
 
-    kube::Informer<kube::Vmi> vmis;
-    kube::Informer<kube::Migration> migrations;
-    kube::Informer<kube::LauncherPod> launchers;
-    ClusterQuestions questions;
+    EvacuationDesk desk;
+    HookKeeper hook;
 };
 
 struct ClusterSide::Parts {
@@ -93,32 +96,27 @@ struct ClusterSide::Parts {
           client(transport, clock, calling(calls_per_second)),
           review_transport(loop, settings.access, clock),
           review_client(review_transport, clock, calling(reviews_per_second)),
-          nodes(transport, clock, {.resource = kube::resources::nodes(), .selection = {}},
-                &kube::decode_node, reflecting(settings.following)),
-          kubevirts(transport, clock, {.resource = kube::resources::kubevirts(), .selection = {}},
-                    &kube::decode_kubevirt, reflecting(settings.following)),
-          configs(transport, clock, {.resource = kube::resources::scout_configs(), .selection = {}},
-                  &kube::decode_scout_config, reflecting(settings.following)),
-          cpu_profiles(transport, clock,
-                       {.resource = kube::resources::cpu_profiles(), .selection = {}},
-                       &cluster::decode_cpu_profile, reflecting(settings.following)),
+          act_transport(loop, settings.access, clock, {.requests = acts_at_once}),
+          act_client(act_transport, clock, calling(calls_per_second, acts_per_second)),
+          objects(transport, clock, [&settings] { return reflecting(settings.following); }),
           lease(client, {.space = settings.space, .name = lease_name}),
           elector(lease, clock, {.identity = settings.identity}, random_seed()),
-          live(loop, {.configs = configs, .kubevirts = kubevirts, .elector = elector}, client,
-               clock, cluster::level_settings(settings.levels)),
+          live(loop,
+               {.configs = objects.configs, .kubevirts = objects.kubevirts, .elector = elector},
+               client, clock, cluster::level_settings(settings.levels)),
           event_port(client, {.instance = settings.identity}),
           events(loop, event_port, clock, random_seed()),
           profiles(loop,
-                   {.nodes = nodes,
-                    .profiles = cpu_profiles,
+                   {.nodes = objects.nodes,
+                    .profiles = objects.cpu_profiles,
                     .elector = elector,
                     .events = events,
                     .map = settings.levels.map},
                    client, clock),
           labels(loop,
-                 {.nodes = nodes,
-                  .kubevirts = kubevirts,
-                  .objects = cpu_profiles,
+                 {.nodes = objects.nodes,
+                  .kubevirts = objects.kubevirts,
+                  .objects = objects.cpu_profiles,
                   .profiles = profiles,
                   .settings = live,
                   .elector = elector},
@@ -150,10 +148,9 @@ struct ClusterSide::Parts {
     kube::Client client;
     kube::HttpTransport review_transport;  ///< neither lease nor labels wait behind tokens
     kube::Client review_client;
-    kube::Informer<kube::Node> nodes;
-    kube::Informer<kube::KubeVirt> kubevirts;
-    kube::Informer<kube::ScoutConfig> configs;
-    kube::Informer<cluster::CpuProfile> cpu_profiles;
+    kube::HttpTransport act_transport;  ///< a VM that is about to be killed waits behind nobody
+    kube::Client act_client;
+    ClusterObjects objects;
     kube::ClientLease lease;
     kube::LeaderElector elector;
     LiveSettings live;
@@ -167,31 +164,33 @@ struct ClusterSide::Parts {
     ClusterTokenOwners owners;
     FrontProxy front_proxy;
     AccessReviews rights;
-    std::unique_ptr<Answers> answers;           ///< null: none, or somebody else's
+    std::unique_ptr<ClusterQuestions> answers;  ///< null: none, or somebody else's
+    std::unique_ptr<Mover> mover;               ///< null: no VM is moved
     std::unique_ptr<QueryApi> queries;          ///< null: users are not answered
     std::unique_ptr<daemon::HttpServer> https;  ///< null: nothing is served
     std::function<void(const CertifiedKey&)> on_certificate;
 };
 
-ClusterSide::Answers::Answers(Parts& parts, BlockingPool& pool, const Clock& clock)
-    : vmis(parts.transport, clock,
-           {.resource = kube::resources::virtual_machine_instances(), .selection = {}},
-           &kube::decode_vmi, reflecting(parts.following)),
-      migrations(parts.transport, clock,
-                 {.resource = kube::resources::migrations(), .selection = {}},
-                 &kube::decode_migration, reflecting(parts.following)),
-      launchers(
-          parts.transport, clock,
-          {.resource = kube::resources::pods(), .selection = {.labels = kube::launcher_selector}},
-          &kube::decode_launcher_pod, reflecting(parts.following)),
-      questions({.nodes = parts.nodes,
-                 .kubevirts = parts.kubevirts,
-                 .vmis = vmis,
-                 .migrations = migrations,
-                 .launchers = launchers,
-                 .profiles = parts.cpu_profiles,
-                 .settings = parts.live},
-                parts.levels, pool, clock) {}
+ClusterSide::Mover::Mover(const asio::any_io_executor& loop, Parts& parts, const Clock& clock)
+    : desk(loop,
+           {.objects = {.kubevirts = parts.objects.kubevirts,
+                        .vmis = parts.objects.vmis,
+                        .migrations = parts.objects.migrations,
+                        .launchers = parts.objects.launchers,
+                        .policies = parts.objects.policies,
+                        .namespaces = parts.objects.namespaces},
+            .settings = parts.live,
+            .elector = parts.elector,
+            .events = parts.events},
+           parts.act_client, clock, {.at_once = acts_at_once}),
+      hook(loop,
+           {.nodes = parts.objects.nodes,
+            .vmis = parts.objects.vmis,
+            .plugins = parts.objects.plugins,
+            .settings = parts.live,
+            .desk = desk,
+            .elector = parts.elector},
+           parts.act_client, clock) {}
 
 ClusterSide::ClusterSide(asio::any_io_executor loop, ClusterSettings settings, const Clock& clock)
     : loop_(loop),
@@ -212,8 +211,23 @@ void ClusterSide::answer_users(Questions& questions) {
 }
 
 void ClusterSide::answer_users(BlockingPool& pool) {
-    parts_->answers = std::make_unique<Answers>(*parts_, pool, clock_);
-    answer_users(parts_->answers->questions);
+    auto& objects = parts_->objects;
+    parts_->answers = std::make_unique<ClusterQuestions>(
+        ClusterQuestions::Sources{.nodes = objects.nodes,
+                                  .kubevirts = objects.kubevirts,
+                                  .vmis = objects.vmis,
+                                  .migrations = objects.migrations,
+                                  .launchers = objects.launchers,
+                                  .profiles = objects.cpu_profiles,
+                                  .settings = parts_->live},
+        parts_->levels, pool, clock_);
+    answer_users(*parts_->answers);
+}
+
+EvacuationDesk& ClusterSide::move_vms() {
+    parts_->objects.follow_moves();
+    parts_->mover = std::make_unique<Mover>(loop_, *parts_, clock_);
+    return parts_->mover->desk;
 }
 
 void ClusterSide::follow(Registry& registry) {
@@ -235,15 +249,20 @@ Status ClusterSide::start() {
     parts_->certificates.on_certificate([this](const auto& pair) { use(pair); });
     parts_->certificates.on_authority(
         [this](const auto& authority) { parts_->agents.use(authority); });
-    scope_.spawn("nodes", [this] { return parts_->nodes.run(); });
-    scope_.spawn("kubevirts", [this] { return parts_->kubevirts.run(); });
-    scope_.spawn("scoutconfigs", [this] { return parts_->configs.run(); });
-    scope_.spawn("cpuprofiles", [this] { return parts_->cpu_profiles.run(); });
+    parts_->objects.start(scope_);
     scope_.spawn("leadership", [this] { return parts_->elector.run(); });
     scope_.spawn("settings", [this] { return parts_->live.run(); });
     scope_.spawn("level labels", [this] { return parts_->labels.run(); });
     scope_.spawn("profiles of agents", [this] { return parts_->profiles.run(); });
     scope_.spawn("events", [this] { return parts_->events.run(); });
+    if (auto* const mover = parts_->mover.get()) {
+        scope_.spawn("evacuations", [mover] { return mover->desk.run(); });
+        scope_.spawn("node hook", [mover] { return mover->hook.run(); });
+    } else {
+        parts_->live.tell_protection({.state = cluster::Protection::State::no,
+                                      .reason = "NoAgents",
+                                      .message = "this aggregator takes no orders of agents"});
+    }
     if (parts_->needs_certificate()) {
         scope_.spawn("certificates", [this] { return parts_->certificates.run(); });
     }
@@ -285,10 +304,8 @@ void ClusterSide::serve_queries() {
         }
     });
     scope_.spawn("front proxy", [this] { return parts_->front_proxy.run(); });
-    if (auto* const answers = parts_->answers.get()) {
-        scope_.spawn("vmis", [answers] { return answers->vmis.run(); });
-        scope_.spawn("migrations", [answers] { return answers->migrations.run(); });
-        scope_.spawn("launchers", [answers] { return answers->launchers.run(); });
+    if (parts_->answers != nullptr) {
+        parts_->objects.follow_vms();
     }
 }
 
@@ -310,38 +327,27 @@ Task<> ClusterSide::stop() {
         co_await parts_->https->stop();
     }
     co_await scope_.close();
+    if (parts_->mover != nullptr) {
+        co_await parts_->mover->desk.stop();
+    }
     co_await parts_->elector.release(release_limit);
     parts_->transport.close_idle();
     parts_->review_transport.close_idle();
-}
-
-std::vector<FollowedKind> ClusterSide::kinds() const {
-    const auto followed = [](const kube::Reflector& reflector) {
-        return FollowedKind{.plural = reflector.resource().plural, .trouble = reflector.trouble()};
-    };
-    std::vector<FollowedKind> kinds{
-        followed(parts_->nodes.reflector()), followed(parts_->kubevirts.reflector()),
-        followed(parts_->configs.reflector()), followed(parts_->cpu_profiles.reflector())};
-    if (const auto* const answers = parts_->answers.get()) {
-        kinds.push_back(followed(answers->vmis.reflector()));
-        kinds.push_back(followed(answers->migrations.reflector()));
-        kinds.push_back(followed(answers->launchers.reflector()));
-    }
-    return kinds;
+    parts_->act_transport.close_idle();
 }
 
 ClusterFacts ClusterSide::facts() const {
     ClusterFacts facts;
     facts.leads = parts_->elector.leads();
     facts.synced = parts_->labels.synced();
-    facts.kinds = kinds();
+    facts.kinds = parts_->objects.kinds();
     for (const auto& [plural, trouble] : facts.kinds) {
         facts.trouble += (facts.trouble.empty() || trouble.empty() ? "" : "; ") + trouble;
     }
     if (parts_->elector.holder().empty()) {
         facts.leaderless = parts_->elector.trouble();
     }
-    facts.nodes = parts_->nodes.size();
+    facts.nodes = parts_->objects.nodes.size();
     facts.nodes_by_profile = parts_->labels.keeper().by_profile();
     facts.nodes_profile_unused = parts_->labels.keeper().profile_unused();
     facts.profiles = parts_->profiles.counters();
@@ -355,6 +361,10 @@ ClusterFacts ClusterSide::facts() const {
     facts.placement = parts_->placement.counters();
     if (parts_->queries != nullptr) {
         facts.queries = parts_->queries->counters();
+    }
+    if (const auto* const mover = parts_->mover.get()) {
+        facts.evacuations = mover->desk.counters();
+        facts.hook = mover->hook.counters();
     }
     facts.crowded_out = parts_->https == nullptr ? 0 : parts_->https->crowded_out();
     return facts;

@@ -11,7 +11,10 @@
 
 #include <boost/asio/any_io_executor.hpp>
 
+#include "aggregator/cluster_objects.h"
 #include "aggregator/cpu_profiles.h"
+#include "aggregator/evacuation_desk.h"
+#include "aggregator/hook_keeper.h"
 #include "aggregator/placement_admission.h"
 #include "aggregator/query_api.h"
 #include "aggregator/serving_certificates.h"
@@ -51,12 +54,6 @@ struct ClusterSettings {
     kube::ReflectorSettings following;  ///< of every kind; the seeds are our own
 };
 
-/// One kind of objects of the cluster.
-struct FollowedKind {
-    std::string plural;
-    std::string trouble;  ///< why it is not being followed; empty: it is
-};
-
 /// What /metrics and /readyz tell of the cluster.
 struct ClusterFacts {
     bool leads = false;
@@ -75,6 +72,8 @@ struct ClusterFacts {
     std::uint64_t agents_certified = 0;  ///< certificates for agents
     PlacementCounters placement;
     QueryCounters queries;
+    EvacuationCounters evacuations;
+    HookCounters hook;
     std::uint64_t crowded_out = 0;  ///< questions for whose bodies there was no room
 };
 
@@ -98,6 +97,9 @@ public:
     /// The same from the cluster's objects, which are followed for it then; work is done in the
     /// pool.
     void answer_users(BlockingPool& pool);
+    /// By whom VMs are moved that agents name. Before start(), once; their objects are followed for
+    /// it then. Without it none is.
+    [[nodiscard]] EvacuationDesk& move_vms();
     /// Takes what agents report from now on; before start(). This must outlive the registry's last
     /// change.
     void follow(Registry& registry);
@@ -117,10 +119,9 @@ public:
     [[nodiscard]] std::uint16_t https_port() const;
 
 private:
-    struct Answers;
+    struct Mover;
     struct Parts;
 
-    [[nodiscard]] std::vector<FollowedKind> kinds() const;
     [[nodiscard]] Status serve_https();
     void serve_queries();
     void use(const CertifiedKey& pair);

@@ -67,6 +67,64 @@ void add_https(const ClusterFacts& facts, std::vector<MetricFamily>& out) {
                           "Requests for whose bodies there was no room.", facts.crowded_out));
 }
 
+MetricFamily orders(const OrderCounters& counters) {
+    MetricFamily out;
+    out.name = "virt_scout_evacuation_orders_total";
+    out.help = "Steps that agents ordered for VMs on their nodes, by how they ended.";
+    out.type = MetricType::Counter;
+    for (std::size_t step = 0; step < counters.size(); ++step) {
+        for (std::size_t outcome = 0; outcome < counters[step].size(); ++outcome) {
+            if (counters[step][outcome] == 0) {
+                continue;
+            }
+            ClientMetric metric;
+            metric.label = {
+                {"step",
+                 std::string{migration::to_string(static_cast<migration::EvacuationStep>(step))}},
+                {"outcome",
+                 std::string{outcome_word(static_cast<migration::StepOutcome>(outcome))}}};
+            metric.counter.value = static_cast<double>(counters[step][outcome]);
+            out.metric.push_back(std::move(metric));
+        }
+    }
+    return out;
+}
+
+void add_evacuations(const ClusterFacts& facts, std::vector<MetricFamily>& out) {
+    const auto& evacuations = facts.evacuations;
+    std::vector<Sample> states;
+    for (std::size_t state = 0; state < evacuations.states.size(); ++state) {
+        states.push_back(
+            {"state",
+             std::string{migration::to_string(static_cast<migration::EvacuationState>(state))},
+             evacuations.states[state]});
+    }
+    out.push_back(family("virt_scout_evacuations",
+                         "VMs whose launchers were told to stop, by what becomes of them.",
+                         MetricType::Gauge, states));
+    out.push_back(orders(evacuations.orders));
+    out.push_back(counter("virt_scout_evacuation_orders_foreign_total",
+                          "Orders of agents that were refused: they were not about theirs.",
+                          evacuations.foreign));
+    out.push_back(counter("virt_scout_evacuation_facts_total",
+                          "Messages to agents about VMs that are to be moved.", evacuations.facts));
+    out.push_back(
+        gauge("virt_scout_evacuation_agents", "Agents that follow launchers.", evacuations.agents));
+    out.push_back(gauge("virt_scout_node_hook",
+                        "1 while virt-handler is told to ask agents before it stops a VM.",
+                        facts.hook.in_place ? 1 : 0));
+    out.push_back(gauge("virt_scout_node_hook_left_out",
+                        "Nodes on which it asks nobody, for their agents are silent.",
+                        facts.hook.left_out));
+    out.push_back(family(
+        "virt_scout_node_hook_writes_total",
+        "Writes of the node hook's object, by what came of them.", MetricType::Counter,
+        {{"result", "accepted", facts.hook.written}, {"result", "failed", facts.hook.failed}}));
+    out.push_back(counter("virt_scout_node_hook_released_total",
+                          "VMs whose stop went on because their agent was silent.",
+                          facts.hook.released));
+}
+
 MetricFamily followed(const ClusterFacts& facts) {
     std::vector<Sample> samples;
     for (const auto& [plural, trouble] : facts.kinds) {
@@ -101,6 +159,7 @@ void add_cluster(const ClusterFacts& facts, std::vector<MetricFamily>& out) {
         "virt_scout_level_label_writes_total", "Level labels written.", MetricType::Counter,
         {{"result", "accepted", facts.labels_written}, {"result", "failed", facts.labels_failed}}));
     add_https(facts, out);
+    add_evacuations(facts, out);
     out.push_back(counter("virt_scout_agent_certificates_total",
                           "Certificates that were signed for agents.", facts.agents_certified));
     const auto seconds = [](WallTime time) {

@@ -9,11 +9,10 @@
 #include <unordered_map>
 #include <utility>
 
+#include "aggregator/session_id.h"
 #include "base/clock.h"
 
 namespace scout::aggregator {
-
-using SessionId = std::uint64_t;
 
 /// Which stream is asked for the body of a profile: of all that wait for it one, and if it does not
 /// deliver in time, the next. Pure but for the call that asks. Loop thread.

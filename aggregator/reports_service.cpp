@@ -16,8 +16,10 @@ namespace {
 
 /// More streams than this are turned away: each costs tens of KiB.
 constexpr std::size_t streams_limit = 20'000;
-/// Answers of one stream that wait to be written. The protocol needs three at most.
+/// Answers of one stream that wait to be written. Without what can wait the protocol needs three at
+/// most.
 constexpr std::size_t answers_limit = 16;
+constexpr std::size_t room_until = 8;
 
 Peer peer_of(const grpc::CallbackServerContext& context, Proof proof) {
     Peer peer{.proof = proof, .names = {}};
@@ -75,6 +77,7 @@ public:
         }
         return true;
     }
+    [[nodiscard]] bool has_room() const noexcept { return answers_.size() < room_until; }
     void wrote() {
         answers_.pop_front();
         if (!answers_.empty()) {
@@ -100,12 +103,13 @@ private:
 };
 
 ReportsService::ReportsService(const boost::asio::any_io_executor& loop, Fleet& fleet, Proof proof,
-                               TokenOwners* owners, AgentCertificates* certificates)
+                               TokenOwners* owners, AgentCertificates* certificates,
+                               EvacuationDesk* desk)
     : loop_(loop),
       fleet_(fleet),
       proof_(proof),
       owners_(owners),
-      sessions_(fleet.registry(), *this, certificates),
+      sessions_(fleet.registry(), *this, certificates, desk),
       checks_(loop) {
     if (proof_ == Proof::token && owners_ == nullptr) {
         throw std::logic_error("tokens cannot be checked without their owners");
@@ -120,6 +124,11 @@ grpc::ServerBidiReactor<v1::AgentMessage, v1::AggregatorMessage>* ReportsService
     boost::asio::post(loop_, [this, stream, peer = peer_of(*context, proof_),
                               token = std::move(token)] { opened(stream, peer, token); });
     return stream;
+}
+
+bool ReportsService::has_room(SessionId session) const {
+    const auto* stream = find(session);
+    return stream != nullptr && stream->has_room();
 }
 
 void ReportsService::send(SessionId session, const v1::AggregatorMessage& message) {
@@ -191,6 +200,7 @@ void ReportsService::written(SessionId session, bool good) {
     }
     if (good) {
         stream->wrote();
+        sessions_.drained(session);
     } else {
         cancelled(session);
     }

@@ -17,6 +17,7 @@ using Kind = v1::AggregatorMessage::KindCase;
 
 class RecordingSink final : public SessionSink {
 public:
+    [[nodiscard]] bool has_room(SessionId /*session*/) const override { return true; }
     void send(SessionId session, const v1::AggregatorMessage& message) override {
         sent[session].push_back(message);
     }

@@ -17,6 +17,7 @@ using namespace std::chrono_literals;
 
 class SilentSink final : public SessionSink {
 public:
+    [[nodiscard]] bool has_room(SessionId /*session*/) const override { return true; }
     void send(SessionId /*session*/, const v1::AggregatorMessage& message) override {
         wants_full = wants_full || message.has_want_full();
     }

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+// What agents order, and whether it is theirs to order.
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include <spdlog/spdlog.h>
+
+#include "aggregator/evacuation_desk.h"
+#include "base/logging.h"
+#include "cluster/evacuation_facts.h"
+#include "wire/checks.h"
+
+namespace scout::aggregator {
+namespace {
+
+using migration::EvacuationStep;
+using migration::StepOutcome;
+using namespace std::chrono_literals;
+
+constexpr double orders_per_second = 50;
+/// Results that an agent does not read.
+constexpr std::size_t most_results = 2000;
+constexpr auto dry_run_holds = 10s;
+constexpr auto between_warnings = 10s;
+constexpr std::size_t most_listed = 100;
+
+bool is_read(EvacuationStep step) {
+    return step == EvacuationStep::read_vmi || step == EvacuationStep::list_moves;
+}
+
+/// What is taken back is taken back in every mode.
+bool begins_something(EvacuationStep step) {
+    return step == EvacuationStep::stamp || step == EvacuationStep::evict ||
+           step == EvacuationStep::create_move;
+}
+
+OrderLeave not_now(std::string why) {
+    return {.outcome = StepOutcome::unavailable, .why = std::move(why), .subject = {}};
+}
+
+v1::EvacuationResult result_of(std::uint64_t id, StepOutcome outcome, std::string why) {
+    v1::EvacuationResult result;
+    result.set_id(id);
+    result.set_outcome(to_wire(outcome));
+    result.set_text(std::move(why));
+    return result;
+}
+
+}  // namespace
+
+EvacuationDesk::Entry* EvacuationDesk::find(SessionId session, std::string_view vmi_uid) {
+    const auto found = sessions_.find(session);
+    if (found == sessions_.end()) {
+        return nullptr;
+    }
+    const auto entry = found->second.entries.find(vmi_uid);
+    return entry == found->second.entries.end() ? nullptr : &entry->second;
+}
+
+bool EvacuationDesk::may_order(Session& session) {
+    const auto now = clock_.steady();
+    const std::chrono::duration<double> passed = now - session.orders_filled;
+    session.orders_filled = now;
+    session.orders_left =
+        std::min(orders_burst, session.orders_left + passed.count() * orders_per_second);
+    if (session.orders_left < 1) {
+        return false;
+    }
+    session.orders_left -= 1;
+    return true;
+}
+
+Status EvacuationDesk::order(SessionId id, const v1::EvacuationOrder& message) {
+    const auto found = sessions_.find(id);
+    if (found == sessions_.end()) {
+        return {};  // it did not say that it follows launchers
+    }
+    auto& session = found->second;
+    if (session.results.size() >= most_results) {
+        return fail(Errc::refused,
+                    "expected an agent that reads the results of its orders, found " +
+                        std::to_string(most_results) + " that it did not read");
+    }
+    const auto step = evacuation_step(message.step());
+    auto* const entry = find(id, message.vmi_uid());
+    OrderTicket ticket{.session = id,
+                       .id = message.id(),
+                       .node = session.node,
+                       .vmi_uid = wire::cut(message.vmi_uid()),
+                       .order = {}};
+    if (!may_order(session)) {
+        answer(id, session,
+               result_of(ticket.id, StepOutcome::unavailable,
+                         "too many orders: expected at most 50 a second in the long run"));
+    } else if (!step) {
+        answer(id, session,
+               result_of(ticket.id, StepOutcome::refused,
+                         "expected a step such as dry-run, found " +
+                             log_value(wire::cut(message.step(), 32))));
+    } else if (entry == nullptr) {
+        auto leave = refuse(ticket, "VMI " + log_value(ticket.vmi_uid) +
+                                        " is not among the evacuations of node " + session.node);
+        answer(id, session, result_of(ticket.id, leave.outcome, std::move(leave.why)));
+    } else if (entry->open_order) {
+        answer(id, session,
+               result_of(ticket.id, StepOutcome::unavailable,
+                         "another order of this VMI has not been answered yet"));
+    } else {
+        entry->open_order = true;
+        ticket.order = {.step = *step, .object = wire::cut(message.object())};
+        if (!orders_.push(ticket)) {
+            entry->open_order = false;
+            answer(id, session,
+                   result_of(ticket.id, StepOutcome::unavailable,
+                             "too many orders of all nodes wait to be carried out"));
+        }
+    }
+    return {};
+}
+
+/// Told to whoever reads the log, at a bounded rate: an agent never asks for what is not its own.
+OrderLeave EvacuationDesk::refuse(const OrderTicket& ticket, std::string why) {
+    ++foreign_;
+    const auto now = clock_.steady();
+    if (!warned_at_ || now - *warned_at_ >= between_warnings) {
+        warned_at_ = now;
+        spdlog::warn("an agent's order is refused node={} step={} refused={} reason={}",
+                     log_value(ticket.node), migration::to_string(ticket.order.step), foreign_,
+                     log_value(why));
+    }
+    return {.outcome = StepOutcome::refused, .why = std::move(why), .subject = {}};
+}
+
+OrderLeave EvacuationDesk::check(const OrderTicket& ticket) {
+    if (!sources_.elector.leads()) {
+        return not_now("this aggregator does not lead any more");
+    }
+    auto* const entry = find(ticket.session, ticket.vmi_uid);
+    if (entry == nullptr) {
+        return not_now("its agent does not name this VMI any more");
+    }
+    const auto& named = entry->named;
+    prove(*entry, ticket.node);
+    const auto pod = view_.pod(named.pod_uid);
+    if (!entry->proven && !pod) {
+        return not_now("pod " + log_value(named.pod_uid) + " is not seen at the API server yet");
+    }
+    if (!entry->proven) {
+        return refuse(ticket, "pod " + log_value(named.pod_uid) + " is no launcher of VMI " +
+                                  log_value(named.vmi_uid) + " on node " + ticket.node);
+    }
+    auto leave = is_read(ticket.order.step) ? OrderLeave{} : check_step(ticket, *entry);
+    if (leave.outcome == StepOutcome::refused) {
+        return refuse(ticket, std::move(leave.why));
+    }
+    leave.subject = {.space = named.space,
+                     .vmi = named.vmi,
+                     .vmi_uid = named.vmi_uid,
+                     .pod = pod ? pod->meta.name : std::string{},
+                     .pod_uid = named.pod_uid,
+                     .node = ticket.node,
+                     .strategy = view_.strategy()};
+    const auto now = clock_.steady();
+    leave.dry_run_first = ticket.order.step == EvacuationStep::evict &&
+                          !(entry->would_mark && now - *entry->would_mark < dry_run_holds);
+    return leave;
+}
+
+/// What changes something is done to a VM that runs on the agent's node.
+OrderLeave EvacuationDesk::check_step(const OrderTicket& ticket, const Entry& entry) const {
+    const auto step = ticket.order.step;
+    const auto vmi = view_.vmi(entry.named);
+    if (!vmi) {
+        return not_now("VMI " + entry.named.space + "/" + log_value(entry.named.vmi) +
+                       " of this uid is not seen at the API server");
+    }
+    if (vmi->node != ticket.node) {
+        return {.outcome = StepOutcome::refused,
+                .why = "VMI " + entry.named.space + "/" + log_value(entry.named.vmi) +
+                       " runs on node " + log_value(vmi->node.view()) + ", not on " + ticket.node,
+                .subject = {}};
+    }
+    const auto mode = sources_.settings.current().evacuation.mode;
+    if (begins_something(step) && mode != cluster::EvacuationMode::act) {
+        return not_now("evacuation.mode is " + std::string{cluster::to_string(mode)} +
+                       ": nothing is begun");
+    }
+    const bool evicts = step == EvacuationStep::evict || step == EvacuationStep::dry_run;
+    if (evicts && !view_.pod(entry.named.pod_uid)) {
+        return not_now("its launcher's pod is gone");
+    }
+    return check_object(ticket, entry);
+}
+
+OrderLeave EvacuationDesk::check_object(const OrderTicket& ticket, const Entry& entry) const {
+    const auto& object = ticket.order.object;
+    if (ticket.order.step == EvacuationStep::delete_move) {
+        const auto move = view_.move(entry.named.space, object);
+        const bool its = move ? move->vmi_name == entry.named.vmi : entry.listed.contains(object);
+        if (!its) {
+            return move ? OrderLeave{.outcome = StepOutcome::refused,
+                                     .why = "migration " + log_value(object) + " is of VMI " +
+                                            log_value(move->vmi_name.view()),
+                                     .subject = {}}
+                        : not_now("migration " + log_value(object) +
+                                  " is not seen at the API server");
+        }
+    }
+    if (ticket.order.step == EvacuationStep::delete_target) {
+        const bool its =
+            view_.move_to(entry.named, object) != nullptr || entry.targets.contains(object);
+        const auto own = view_.pod(entry.named.pod_uid);
+        if (!its || (own && own->meta.name == object)) {
+            return {.outcome = StepOutcome::refused,
+                    .why = "pod " + log_value(object) +
+                           " is not the target of a migration of VMI " + entry.named.space + "/" +
+                           log_value(entry.named.vmi) + " that is under way",
+                    .subject = {}};
+        }
+    }
+    return {};
+}
+
+void EvacuationDesk::finished(const OrderTicket& ticket, StepOutcome outcome,
+                              v1::EvacuationResult result) {
+    learn(ticket, outcome, result);
+    const auto session = sessions_.find(ticket.session);
+    if (session != sessions_.end()) {
+        answer(session->first, session->second, std::move(result));
+    }
+}
+
+void EvacuationDesk::learn(const OrderTicket& ticket, StepOutcome outcome,
+                           const v1::EvacuationResult& result) {
+    if (outcome == StepOutcome::undone && std::exchange(stamp_works_, false)) {
+        version_ = view_.kubevirt_version();
+        spdlog::info("KubeVirt undoes status.evacuationNodeName, evictions take its place");
+        take_rules();
+    }
+    auto* const entry = find(ticket.session, ticket.vmi_uid);
+    if (entry == nullptr) {
+        return;
+    }
+    entry->open_order = false;
+    if (ticket.order.step == EvacuationStep::dry_run && outcome == StepOutcome::done) {
+        entry->would_mark = clock_.steady();
+    } else if (ticket.order.step == EvacuationStep::evict) {
+        entry->would_mark.reset();
+    }
+    if (ticket.order.step != EvacuationStep::list_moves || outcome != StepOutcome::done) {
+        return;
+    }
+    entry->listed.clear();
+    entry->targets.clear();
+    for (const auto& move : result.moves()) {
+        if (entry->listed.size() < most_listed) {
+            entry->listed.insert(move.name());
+            const bool is_over =
+                cluster::move_phase(move.phase()) >= migration::MovePhase::succeeded;
+            if (!move.target_pod().empty() && !is_over) {
+                entry->targets.insert(move.target_pod());
+            }
+        }
+    }
+}
+
+void EvacuationDesk::answer(SessionId id, Session& session, v1::EvacuationResult result) {
+    session.results.push_back(std::move(result));
+    flush(id, session);
+}
+
+}  // namespace scout::aggregator

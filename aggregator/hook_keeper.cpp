@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "aggregator/hook_keeper.h"
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <utility>
+
+#include <spdlog/spdlog.h>
+
+#include "aggregator/leader_call.h"
+#include "base/logging.h"
+#include "kube/json.h"
+#include "kube/objects/bare_object.h"
+#include "kube/resource.h"
+#include "migration/labels.h"
+
+namespace scout::aggregator {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::chrono::milliseconds look_every = 1s;
+constexpr std::chrono::milliseconds write_limit = 10s;
+constexpr auto between_writes = 5s;
+constexpr auto try_again_after = 30s;
+/// Until every virt-handler has the new condition.
+constexpr auto handlers_know_after = 2s;
+/// By then every stop that was held has been tried again.
+constexpr auto looked_for = 2min;
+/// daemonset/base/roles.yaml
+constexpr const char* owner_name = "virt-scout-aggregator";
+
+kube::Target plugin_target() {
+    return {.resource = kube::resources::plugins(),
+            .object = {.space = {}, .name = cluster::hook_plugin_name}};
+}
+
+/// What virt-handler writes of a stop that our hook did not let pass, be it a veto or nobody's
+/// answer (dossier §3.3, §3.4).
+bool is_stopped_by_hook(const kube::Vmi& vmi) {
+    const auto* const condition = kube::find_condition(vmi.conditions, "Synchronized");
+    if (condition == nullptr || condition->status != "False") {
+        return false;
+    }
+    const auto text = condition->message.view();
+    return text.find("PreVMStop") != std::string_view::npos &&
+           text.find(cluster::hook_plugin_name) != std::string_view::npos;
+}
+
+cluster::EvacuationSubject subject_of(const kube::Vmi& vmi) {
+    return {.space = vmi.meta.space.str(),
+            .vmi = vmi.meta.name,
+            .vmi_uid = vmi.meta.uid,
+            .pod = {},
+            .pod_uid = {},
+            .node = vmi.node.str(),
+            .strategy = {}};
+}
+
+cluster::Protection no(std::string reason, std::string message) {
+    return {.state = cluster::Protection::State::no,
+            .reason = std::move(reason),
+            .message = std::move(message)};
+}
+
+}  // namespace
+
+HookKeeper::HookKeeper(const asio::any_io_executor& loop, Sources sources, kube::Client& client,
+                       const Clock& clock)
+    : sources_(sources),
+      client_(client),
+      clock_(clock),
+      acts_(client, clock, [this] { return sources_.elector.may_write_for(); }),
+      alarm_(loop) {
+    sources_.plugins.on_change([this](const auto& change) {
+        if (!change.now) {
+            owner_.reset();  // it went, perhaps with an owner that is another one now
+        }
+        alarm_.ring();
+    });
+    sources_.settings.on_change([this] {
+        not_before_.reset();
+        alarm_.ring();
+    });
+    sources_.elector.on_change([this](bool /*leads*/) { alarm_.ring(); });
+    sources_.desk.on_agent(
+        [this](const std::string& node) { cover_.heard(node, clock_.steady()); });
+}
+
+kube::Informer<kube::Plugin>::Pointer HookKeeper::plugin() const {
+    return sources_.plugins.find({}, cluster::hook_plugin_name);
+}
+
+Task<> HookKeeper::run() {
+    for (;;) {
+        co_await turn();
+        const bool goes_on = co_await alarm_.wait(look_every);
+        if (!goes_on) {
+            co_return;
+        }
+    }
+}
+
+Task<> HookKeeper::turn() {
+    const bool known = sources_.plugins.synced() ||
+                       sources_.plugins.reflector().state() == kube::ReflectorState::absent;
+    const bool leads = sources_.elector.leads() && known && sources_.nodes.synced() &&
+                       sources_.vmis.synced() && sources_.settings.synced();
+    if (!std::exchange(led_, leads) && leads) {
+        const auto there = plugin();
+        const bool ours = there && !there->hooks.empty();
+        cover_.begin(
+            ours ? cluster::left_out_by(there->hooks.front().condition) : cluster::NodeNames{},
+            clock_.steady());
+        let_go_.clear();
+        not_before_.reset();
+        written_at_ = clock_.steady();  // by whoever led before
+    }
+    if (!leads) {
+        co_return;
+    }
+    look_at_nodes();
+    const auto wanted = wish();
+    tell(wanted);
+    if (!not_before_ || clock_.steady() >= *not_before_) {
+        co_await keep(wanted.there);
+    }
+    co_await let_go();
+}
+
+/// virt-handler has been on a node that has this label, whatever it says now.
+void HookKeeper::look_at_nodes() {
+    std::vector<kube::Informer<kube::Node>::Pointer> with_vms;
+    sources_.nodes.each([&with_vms](const auto& node) {
+        if (node->labels.contains(migration::label::schedulable)) {
+            with_vms.push_back(node);
+        }
+    });
+    std::vector<std::string_view> names;
+    for (const auto& node : with_vms) {
+        names.push_back(node->meta.name);
+    }
+    cover_.look(names, clock_.steady());
+}
+
+HookKeeper::Wish HookKeeper::wish() const {
+    const auto& rules = sources_.settings.current().evacuation;
+    const auto left_out = cover_.left_out().size();
+    if (rules.mode != cluster::EvacuationMode::act) {
+        return {.there = false,
+                .protection = no("NotActing", "evacuation.mode is " +
+                                                  std::string{cluster::to_string(rules.mode)} +
+                                                  ": no stop is held, and nothing is moved")};
+    }
+    if (sources_.plugins.reflector().state() == kube::ReflectorState::absent) {
+        return {.there = false,
+                .protection = no("NoNodeHooks",
+                                 "this KubeVirt has no node hooks, which came with 1.9: the guest "
+                                 "begins to stop when its launcher is told to, and nothing is "
+                                 "moved then")};
+    }
+    if (cover_.agents(clock_.steady()) == 0) {
+        return {.there = false,
+                .protection = no("NoAgent",
+                                 "no agent follows launchers: the node hook would "
+                                 "find nobody who answers")};
+    }
+    if (left_out > cluster::most_left_out) {
+        return {.there = false,
+                .protection = no("TooFewAgents", "on " + std::to_string(left_out) +
+                                                     " nodes no agent follows launchers: beyond " +
+                                                     std::to_string(cluster::most_left_out) +
+                                                     " the node hook is taken away")};
+    }
+    if (!trouble_.empty()) {
+        return {.there = true, .protection = no("NotWritten", trouble_)};
+    }
+    const bool listed = rules.hooks;
+    auto message = "the node hook is in place, without " + std::to_string(left_out) +
+                   " nodes on which no agent follows launchers";
+    if (!listed) {
+        message += "; but KubeVirt lists no feature gate " + std::string{cluster::hooks_gate} +
+                   ", without which 1.9 calls no hook";
+    }
+    return {.there = true,
+            .protection = {.state = listed ? cluster::Protection::State::yes
+                                           : cluster::Protection::State::unknown,
+                           .reason = listed ? "NodeHook" : "GateNotListed",
+                           .message = std::move(message)}};
+}
+
+void HookKeeper::tell(const Wish& wish) {
+    auto protection = wish.protection;
+    if (wish.there && trouble_.empty() && !plugin()) {
+        protection = {.state = cluster::Protection::State::unknown,
+                      .reason = "Beginning",
+                      .message = "the node hook is being put in place"};
+    }
+    sources_.settings.tell_protection(std::move(protection));
+}
+
+Task<> HookKeeper::keep(bool there) {
+    const auto known = plugin();
+    if (!there) {
+        trouble_.clear();
+        if (known) {
+            auto uid = known->meta.uid;
+            const auto done = co_await remove(std::move(uid));
+            count(done);
+        }
+        co_return;
+    }
+    if (!owner_) {
+        const auto found = co_await look_for_owner();
+        if (!found) {
+            count(found);
+            co_return;
+        }
+    }
+    auto condition = cluster::hook_condition(cover_.left_out());
+    if (known && cluster::is_hook_plugin(*known, owner_->uid, condition)) {
+        trouble_.clear();
+        co_return;
+    }
+    const auto done = co_await apply(std::move(condition));
+    count(done);
+}
+
+void HookKeeper::count(const Status& done) {
+    const auto now = clock_.steady();
+    if (done) {
+        ++counters_.written;
+        trouble_.clear();
+        written_at_ = now;
+        not_before_ = now + between_writes;
+        return;
+    }
+    if (done.error().code == Errc::cancelled) {
+        return;
+    }
+    ++counters_.failed;
+    not_before_ = now + try_again_after;
+    if (trouble_ != done.error().message) {
+        trouble_ = done.error().message;
+        spdlog::warn("the node hook's object is not written, tried again reason={}",
+                     log_value(trouble_));
+    }
+}
+
+/// When virt-scout is uninstalled nobody may be asked any more who would answer: every stop of a VM
+/// would wait for nobody. So the object belongs to our role, with which the garbage collector of
+/// the cluster takes it, whatever became of us.
+Task<Status> HookKeeper::look_for_owner() {
+    const auto options = leader_call(sources_.elector.may_write_for(), write_limit);
+    if (!options) {
+        co_return fail(options.error());
+    }
+    const auto& resource = kube::resources::cluster_roles();
+    kube::Target target{.resource = resource, .object = {.space = {}, .name = owner_name}};
+    auto answer = co_await client_.get(std::move(target), *options);
+    if (!answer) {
+        co_return fail(
+            std::move(answer.error().error).within("the object that the hook's one is to go with"));
+    }
+    kube::TextPool texts;
+    kube::JsonReader reader(texts);
+    auto object = reader.parse(kube::PaddedText::of(*answer));
+    const auto role = object ? kube::decode_bare(*object) : fail(std::move(object.error()));
+    if (!role) {
+        co_return fail(role.error());
+    }
+    owner_ = {.api_version = resource.group + "/" + resource.version,
+              .kind = resource.kind,
+              .name = owner_name,
+              .uid = role->meta.uid};
+    co_return Status{};
+}
+
+Task<Status> HookKeeper::apply(std::string condition) {
+    const auto options = leader_call(sources_.elector.may_write_for(), write_limit);
+    if (!options) {
+        co_return fail(options.error());
+    }
+    auto body = cluster::hook_plugin_body(*owner_, condition);
+    kube::ApplyOptions apply;
+    apply.force = true;
+    auto answer =
+        co_await client_.apply(plugin_target(), std::move(body), std::move(apply), *options);
+    if (answer) {
+        spdlog::info("virt-handler asks agents before it stops a VM left_out={}",
+                     cover_.left_out().size());
+    }
+    co_return kube::plain(kube::without_body(std::move(answer)));
+}
+
+Task<Status> HookKeeper::remove(std::string uid) {
+    const auto options = leader_call(sources_.elector.may_write_for(), write_limit);
+    if (!options) {
+        co_return fail(options.error());
+    }
+    kube::Preconditions same{.uid = std::move(uid), .resource_version = {}};
+    auto removed = co_await client_.remove(plugin_target(), std::move(same), *options);
+    if (!removed && removed.error().status == 404) {
+        co_return Status{};
+    }
+    if (removed) {
+        spdlog::info("virt-handler asks agents no more before it stops a VM");
+    }
+    co_return kube::plain(std::move(removed));
+}
+
+/// VMs that wait for the answer of an agent that nobody asks any more.
+std::vector<cluster::EvacuationSubject> HookKeeper::held_in_vain() const {
+    const auto there = plugin();
+    const auto left_out = there && !there->hooks.empty()
+                              ? cluster::left_out_by(there->hooks.front().condition)
+                              : cluster::NodeNames{};
+    std::vector<cluster::EvacuationSubject> held;
+    if (there) {
+        for (const auto& node : left_out) {
+            auto on_node = sources_.desk.held_on(node);
+            std::move(on_node.begin(), on_node.end(), std::back_inserter(held));
+        }
+    }
+    sources_.vmis.each([&held, &left_out, &there](const auto& vmi) {
+        if (is_stopped_by_hook(*vmi) && (!there || left_out.contains(vmi->node.view()))) {
+            held.push_back(subject_of(*vmi));
+        }
+    });
+    return held;
+}
+
+/// An update makes virt-handler try the stop again at once (dossier §14.3), and it is the one that
+/// counts: each further one after a veto would lengthen its back-off.
+Task<> HookKeeper::let_go() {
+    const auto since = clock_.steady() - written_at_;
+    if (since < handlers_know_after || since > looked_for) {
+        co_return;
+    }
+    auto held = held_in_vain();
+    if (held.empty()) {
+        let_go_.clear();
+        co_return;
+    }
+    for (auto& subject : held) {
+        if (!sources_.elector.leads() || !let_go_.insert(subject.vmi_uid).second) {
+            continue;
+        }
+        auto uid = subject.vmi_uid;
+        spdlog::info("a stop goes on, its agent is gone vmi={}/{} node={}", subject.space,
+                     log_value(subject.vmi), log_value(subject.node));
+        migration::EvacuationOrder touch{.step = migration::EvacuationStep::touch, .object = {}};
+        const auto outcome = co_await acts_.carry_out(std::move(subject), std::move(touch));
+        if (outcome == migration::StepOutcome::unavailable) {
+            let_go_.erase(uid);
+        } else {
+            ++counters_.released;
+        }
+    }
+}
+
+HookCounters HookKeeper::counters() const {
+    auto counters = counters_;
+    counters.in_place = plugin() != nullptr;
+    counters.left_out = cover_.left_out().size();
+    return counters;
+}
+
+}  // namespace scout::aggregator

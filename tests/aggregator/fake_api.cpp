@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/aggregator/fake_api.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <boost/json/serialize.hpp>
+
+#include "tests/support/padded_line.h"
+#include "tests/support/scripted_transport.h"
+
+namespace scout::aggregator {
+namespace {
+
+namespace json = boost::json;
+using namespace std::chrono_literals;
+
+/// "/apis/kubevirt.io/v1/virtualmachineinstances?…": the last part of the path.
+std::string plural_of(const std::string& target) {
+    const auto path = target.substr(0, target.find('?'));
+    return path.substr(path.rfind('/') + 1);
+}
+
+}  // namespace
+
+class FakeApi::Stream final : public kube::HttpStream {
+public:
+    Stream(const boost::asio::any_io_executor& loop, Kind& kind) : wake_(loop), kind_(kind) {
+        head_.status = 200;
+        kind_.streams.push_back(this);
+    }
+    ~Stream() override { kind_.streams.remove(this); }
+    Stream(const Stream&) = delete;
+    Stream& operator=(const Stream&) = delete;
+    Stream(Stream&&) = delete;
+    Stream& operator=(Stream&&) = delete;
+
+    void push(std::string line) {
+        lines_.push_back(std::move(line));
+        wake_.cancel();
+    }
+
+    [[nodiscard]] const kube::HttpHead& head() const override { return head_; }
+    [[nodiscard]] Task<Result<std::optional<std::string_view>>> next_line(
+        std::chrono::milliseconds /*silence*/) override {
+        while (lines_.empty()) {
+            wake_.expires_after(1h);
+            const auto [error] = co_await wake_.async_wait(as_result);
+            const auto state = co_await boost::asio::this_coro::cancellation_state;
+            if (state.cancelled() != boost::asio::cancellation_type::none) {
+                co_return fail(Errc::cancelled, "the watch was cancelled");
+            }
+        }
+        const auto line = std::move(lines_.front());
+        lines_.pop_front();
+        co_return std::optional{line_.set(line)};
+    }
+    [[nodiscard]] Task<Result<std::string>> rest(std::chrono::milliseconds /*limit*/) override {
+        co_return std::string{};
+    }
+
+private:
+    boost::asio::steady_timer wake_;
+    Kind& kind_;
+    kube::HttpHead head_;
+    std::deque<std::string> lines_;
+    test::PaddedLine line_;
+};
+
+void FakeApi::put(const std::string& plural, json::object object) {
+    auto& metadata = object["metadata"].as_object();
+    metadata["resourceVersion"] = std::to_string(++version_);
+    const std::string name{metadata.at("name").as_string()};
+    if (!metadata.contains("uid")) {
+        metadata["uid"] = "uid of " + name;
+    }
+    auto& kind = kinds_[plural];
+    const bool is_new = !kind.objects.contains(name);
+    kind.objects[name] = object;
+    tell(kind, is_new ? "ADDED" : "MODIFIED", object);
+}
+
+void FakeApi::remove(const std::string& plural, const std::string& name) {
+    auto& kind = kinds_[plural];
+    auto object = kind.objects.at(name);
+    kind.objects.erase(name);
+    object["metadata"].as_object()["resourceVersion"] = std::to_string(++version_);
+    tell(kind, "DELETED", object);
+}
+
+void FakeApi::tell(Kind& kind, const std::string& type, const json::object& object) {
+    for (auto* stream : kind.streams) {
+        stream->push(test::watch_line(type, json::serialize(object)));
+    }
+}
+
+void FakeApi::release() {
+    held_ = false;
+}
+
+Task<Result<kube::HttpResponse>> FakeApi::send(kube::HttpRequest request,
+                                               std::chrono::milliseconds /*limit*/) {
+    calls_.push_back(request);
+    ++waiting_;
+    boost::asio::steady_timer timer(loop_);
+    while (held_) {
+        timer.expires_after(1ms);
+        const auto [error] = co_await timer.async_wait(as_result);
+        if (error) {
+            co_return fail(Errc::cancelled, "the call was cancelled");
+        }
+    }
+    --waiting_;
+    kube::HttpResponse response;
+    response.head.status = 200;
+    response.body = "{}";
+    if (answer) {
+        response = answer(request);
+    }
+    co_return response;
+}
+
+Task<Result<std::unique_ptr<kube::HttpStream>>> FakeApi::open(kube::HttpRequest request,
+                                                              std::chrono::milliseconds /*limit*/) {
+    const auto plural = plural_of(request.target);
+    std::unique_ptr<kube::HttpStream> out;
+    if (std::find(absent_.begin(), absent_.end(), plural) != absent_.end()) {
+        auto script = std::make_unique<test::ScriptedTransport>();
+        script->then({.status = 404, .body = test::status_json(404, "NotFound")});
+        auto gone = co_await script->open(std::move(request), 1s);
+        co_return gone;
+    }
+    auto& kind = kinds_[plural];
+    auto stream = std::make_unique<Stream>(loop_, kind);
+    for (const auto& [name, object] : kind.objects) {
+        stream->push(test::watch_line("ADDED", json::serialize(object)));
+    }
+    stream->push(test::bookmark_line(std::to_string(version_), true));
+    out = std::move(stream);
+    co_return out;
+}
+
+}  // namespace scout::aggregator

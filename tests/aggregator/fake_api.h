@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/json/object.hpp>
+
+#include "kube/transport.h"
+
+namespace scout::aggregator {
+
+/// An API server on the loop of a test: objects that the test puts are listed and watched, and
+/// calls are answered as the test says.
+class FakeApi final : public kube::Transport {
+public:
+    using Answer = std::function<kube::HttpResponse(const kube::HttpRequest&)>;
+
+    explicit FakeApi(boost::asio::any_io_executor loop) : loop_(std::move(loop)) {}
+
+    /// Kinds that were never put are there, and empty.
+    void put(const std::string& plural, boost::json::object object);
+    void remove(const std::string& plural, const std::string& name);
+    /// The server does not know the kind, from the start.
+    void leave_out(const std::string& plural) { absent_.push_back(plural); }
+
+    /// Called for each call but lists and watches. Without one all is answered 200 and {}.
+    Answer answer;
+    /// Calls are answered once it is released.
+    void hold() { held_ = true; }
+    void release();
+
+    [[nodiscard]] const std::vector<kube::HttpRequest>& calls() const noexcept { return calls_; }
+    void forget_calls() { calls_.clear(); }
+    [[nodiscard]] std::size_t waiting() const noexcept { return waiting_; }
+
+    [[nodiscard]] Task<Result<kube::HttpResponse>> send(kube::HttpRequest request,
+                                                        std::chrono::milliseconds limit) override;
+    [[nodiscard]] Task<Result<std::unique_ptr<kube::HttpStream>>> open(
+        kube::HttpRequest request, std::chrono::milliseconds limit) override;
+
+private:
+    class Stream;
+    struct Kind {
+        std::map<std::string, boost::json::object> objects;
+        std::list<Stream*> streams;
+    };
+
+    void tell(Kind& kind, const std::string& type, const boost::json::object& object);
+
+    boost::asio::any_io_executor loop_;
+    std::map<std::string, Kind> kinds_;
+    std::vector<std::string> absent_;
+    std::uint64_t version_ = 10;
+    std::vector<kube::HttpRequest> calls_;
+    bool held_ = false;
+    std::size_t waiting_ = 0;
+};
+
+}  // namespace scout::aggregator

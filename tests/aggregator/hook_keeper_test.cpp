@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Plugin object by which virt-handler asks agents, and what the status tells of it.
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <gmock/gmock.h>
+
+#include "tests/aggregator/mover_fixture.h"
+#include "tests/support/scripted_transport.h"
+
+namespace scout::aggregator {
+namespace {
+
+namespace json = boost::json;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+using namespace std::chrono_literals;
+
+constexpr const char* running =
+    R"(vmi.status.phase == "Running" && !has(vmi.metadata.deletionTimestamp))";
+
+class HookKeeperTest : public MoverFixture {
+protected:
+    HookKeeperTest() {
+        put_node("n1");
+        put_node("n2");
+        put_kubevirt({{"developerConfiguration", {{"featureGates", {"Plugins"}}}}});
+        // What the server does with what it is sent.
+        api.answer = [this](const kube::HttpRequest& request) { return serve(request); };
+    }
+
+    kube::HttpResponse serve(const kube::HttpRequest& request) {
+        kube::HttpResponse response;
+        response.head.status = 200;
+        response.body = "{}";
+        if (request.target.find("/clusterroles/") != std::string::npos) {
+            response.body = R"({"metadata":{"name":"virt-scout-aggregator","uid":")" + role +
+                            R"(","resourceVersion":"3"}})";
+        } else if (request.target.find("/plugins/") != std::string::npos) {
+            if (refused) {
+                response.head.status = 422;
+                response.body = scout::test::status_json(422, "Invalid");
+            } else if (request.method == "PATCH") {
+                ++applied;
+                api.put("plugins", json::parse(request.body).as_object());
+            } else if (request.method == "DELETE") {
+                ++removed;
+                api.remove("plugins", "virt-scout");
+            }
+        }
+        return response;
+    }
+    [[nodiscard]] std::string condition() const {
+        const auto plugin = objects.plugins.find({}, "virt-scout");
+        return plugin && !plugin->hooks.empty() ? plugin->hooks.front().condition : "none";
+    }
+    /// Time passes while these agents are heard of.
+    void pass(std::chrono::seconds time, const std::vector<SessionId>& agents) {
+        for (; time > 0s; time -= 5s) {
+            clock.advance(5s);
+            for (const auto id : agents) {
+                desk->heard(id);
+            }
+        }
+    }
+    [[nodiscard]] std::string told() const {
+        std::string reason = "nothing";
+        for (const auto& request : api.calls()) {
+            if (request.target.find("/scoutconfigs/default/status") != std::string::npos) {
+                const auto body = json::parse(request.body);
+                reason =
+                    std::string(body.at("status").at("conditions").at(1).at("reason").as_string());
+            }
+        }
+        return reason;
+    }
+    [[nodiscard]] std::vector<std::string> touched() const {
+        std::vector<std::string> out;
+        for (const auto& request : api.calls()) {
+            if (request.body.find("virt-scout.io/released") != std::string::npos) {
+                out.push_back(request.target.substr(request.target.rfind('/') + 1));
+            }
+        }
+        return out;
+    }
+
+    std::string role = "role-uid";
+    bool refused = false;
+    int applied = 0;
+    int removed = 0;
+};
+
+TEST_F(HookKeeperTest, ComesWithTheFirstAgentAndGoesWithTheMode) {
+    start();
+    settle();
+    EXPECT_EQ(condition(), "none");
+    EXPECT_TRUE(run_until([this] { return told() == "NoAgent"; })) << told();
+
+    open(1, "n1");
+    open(2, "n2");
+    ASSERT_TRUE(run_until([this] { return condition() == running; }));
+    EXPECT_TRUE(run_until([this] { return told() == "NodeHook"; })) << told();
+    const auto plugin = objects.plugins.find({}, "virt-scout");
+    EXPECT_EQ(plugin->owners, std::vector{kube::SharedText{"role-uid"}});
+    EXPECT_EQ(plugin->hooks.front().failure_strategy, "Fail");
+
+    put_config({{"mode", "observe"}});
+    EXPECT_TRUE(run_until([this] { return condition() == "none"; }));
+    EXPECT_TRUE(run_until([this] { return told() == "NotActing"; })) << told();
+    EXPECT_EQ(removed, 1);
+}
+
+TEST_F(HookKeeperTest, ANodeWhoseAgentIsSilentIsLeftOutWithinThirtySeconds) {
+    start();
+    open(1, "n1");
+    open(2, "n2");
+    ASSERT_TRUE(run_until([this] { return condition() == running; }));
+
+    pass(25s, {1});
+    ASSERT_TRUE(run_until([this] { return condition() != running; }));
+    EXPECT_THAT(condition(), HasSubstr(R"(!(vmi.status.nodeName in ["n2"]))"));
+    EXPECT_EQ(applied, 2);
+
+    pass(30s, {1, 2});
+    settle();
+    EXPECT_EQ(applied, 2) << "one that comes and goes changes nothing";
+    pass(35s, {1, 2});
+    EXPECT_TRUE(run_until([this] { return condition() == running; }));
+}
+
+TEST_F(HookKeeperTest, WhatIsHeldOnANodeWithoutAgentIsLetGoOnce) {
+    put_vmi("web", "n1");
+    put_vmi("db", "n2",
+            {{"conditions",
+              {{{"type", "Synchronized"},
+                {"status", "False"},
+                {"message", "node hook PreVMStop from plugin virt-scout failed: dialing"}}}}});
+    put_vmi("idle", "n1");
+    start();
+    open(1, "n1");
+    open(2, "n2");
+    open(3, "n3");
+    name(1, "held");
+    ASSERT_TRUE(run_until([this] { return condition() == running; }));
+    desk->close(1);
+    pass(25s, {3});
+    ASSERT_TRUE(run_until([this] { return condition() != running; }));
+    EXPECT_THAT(touched(), IsEmpty()) << "virt-handler would ask once more";
+
+    pass(5s, {3});
+    ASSERT_TRUE(run_until([this] { return touched().size() == 2; }));
+    EXPECT_THAT(touched(), testing::UnorderedElementsAre(HasSubstr("web"), HasSubstr("db")));
+    pass(60s, {3});
+    settle();
+    EXPECT_THAT(touched(), SizeIs(2));
+    EXPECT_EQ(hook->counters().released, 2U);
+}
+
+TEST_F(HookKeeperTest, ASuccessorBelievesWhatWasWrittenUntilItHasHeard) {
+    api.put("plugins", json::parse(R"({"metadata":{"name":"virt-scout","ownerReferences":[
+        {"uid":"role-uid"}]},"spec":{"nodeHooks":[{
+        "socket":"/var/run/kubevirt/plugins/virt-scout.sock","permittedHooks":["PreVMStop"],
+        "condition":"vmi.status.phase == \"Running\" && !has(vmi.metadata.deletionTimestamp) && !(vmi.status.nodeName in [\"n2\"])",
+        "failureStrategy":"Fail","timeout":"5s"}]
+}
+})")
+                           .as_object());
+start();
+open(1, "n1");
+pass(20s, {1});
+settle();
+EXPECT_EQ(applied, 0);
+EXPECT_EQ(removed, 0);
+EXPECT_EQ(hook->counters().left_out, 1U);
+}
+
+TEST_F(HookKeeperTest, BeyondTwoHundredNodesItIsTakenAway) {
+    for (int i = 0; i < 201; ++i) {
+        put_node("bare" + std::to_string(i));
+    }
+    start();
+    open(1, "n1");
+    open(2, "n2");
+    ASSERT_TRUE(run_until([this] { return condition() == running; }));
+    pass(30s, {1, 2});
+    EXPECT_TRUE(run_until([this] { return condition() == "none"; }));
+    EXPECT_TRUE(run_until([this] { return told() == "TooFewAgents"; })) << told();
+}
+
+TEST_F(HookKeeperTest, WhatWasRemovedByHandComesBackWithItsOwnerOfNow) {
+    start();
+    open(1, "n1");
+    open(2, "n2");
+    ASSERT_TRUE(run_until([this] { return condition() == running; }));
+    role = "another-role";
+    api.remove("plugins", "virt-scout");
+    settle();
+    pass(5s, {1, 2});
+    ASSERT_TRUE(run_until([this] { return condition() == running; }));
+    EXPECT_EQ(objects.plugins.find({}, "virt-scout")->owners.front(), "another-role");
+}
+
+TEST_F(HookKeeperTest, ARefusalIsToldAndTriedAgainSlowly) {
+    refused = true;
+    start();
+    open(1, "n1");
+    EXPECT_TRUE(run_until([this] { return told() == "NotWritten"; })) << told();
+    const auto tried = hook->counters().failed;
+    settle();
+    EXPECT_EQ(hook->counters().failed, tried);
+    refused = false;
+    pass(30s, {1});
+    EXPECT_TRUE(run_until([this] { return condition() != "none"; }));
+}
+
+TEST_F(HookKeeperTest, WithoutNodeHooksTheStatusSaysSo) {
+    api.leave_out("plugins");
+    start();
+    open(1, "n1");
+    EXPECT_TRUE(run_until([this] { return told() == "NoNodeHooks"; })) << told();
+    EXPECT_EQ(applied, 0);
+}
+
+TEST_F(HookKeeperTest, WhoDoesNotLeadWritesNothing) {
+    start();
+    lose_leadership();
+    open(1, "n1");
+    settle();
+    EXPECT_EQ(applied, 0);
+}
+
+}  // namespace
+}  // namespace scout::aggregator
