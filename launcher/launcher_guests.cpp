@@ -135,12 +135,17 @@ Task<> LauncherGuests::follow_folders() {
 
 void LauncherGuests::looked(const std::vector<LauncherSocket>& found) {
     looked_ = true;
-    changed_ = table_.found(found, clock_.steady()) || changed_;
+    const bool changed = table_.found(found, clock_.steady());
+    changed_ = changed || changed_;
     folders_.watch(folders_of(config_.pods_dir, found));
     std::erase_if(links_, [this](const auto& link) {
         const auto now = table_.launchers().find(link.first);
         return now == table_.launchers().end() || now->second.socket != link.second->socket;
     });
+    if (changed) {
+        news_.tell(table_);
+    }
+    end_prompts();
 }
 
 void LauncherGuests::lost(const Error& error) {
@@ -184,10 +189,13 @@ Task<> LauncherGuests::ask(Question question) {
     Result<std::optional<Domain>> answer = fail(Errc::internal, "the call ended by itself");
     const AtEnd end([this, &question, &answer] {
         count(question, answer);
-        if (table_.answered(question, std::move(answer), clock_.steady()) && !changed_) {
-            changed_ = true;
-            publish_at_ = clock_.steady() + gather;
+        if (table_.answered(question, std::move(answer), clock_.steady())) {
+            if (!std::exchange(changed_, true)) {
+                publish_at_ = clock_.steady() + gather;
+            }
+            news_.tell(table_);
         }
+        end_prompts();
         turn_.ring();
     });
     answer = co_await domain_of(question.socket);
@@ -258,6 +266,49 @@ Task<Result<std::shared_ptr<LauncherGuests::Link>>> LauncherGuests::link_to(Laun
         link->shaken = true;
     }
     co_return link;
+}
+
+bool LauncherGuests::is_answered(const Prompt& prompt) const {
+    return std::all_of(prompt.pods.begin(), prompt.pods.end(), [this, &prompt](const auto& pod) {
+        return table_.asked_since(pod, prompt.since);
+    });
+}
+
+void LauncherGuests::end_prompts() {
+    for (const auto& prompt : prompts_) {
+        if (is_answered(*prompt)) {
+            prompt->done.cancel();
+        }
+    }
+}
+
+Task<> LauncherGuests::ask_now(std::vector<std::string> pods, std::chrono::milliseconds limit) {
+    const auto prompt = std::make_shared<Prompt>(loop_, std::move(pods), clock_.steady());
+    for (const auto& pod : prompt->pods) {
+        table_.hurry(pod, prompt->since);
+    }
+    if (is_answered(*prompt)) {
+        co_return;
+    }
+    turn_.ring();
+    prompt->done.expires_after(limit);
+    prompts_.push_back(prompt);
+    co_await prompt->done.async_wait(as_result);
+    std::erase(prompts_, prompt);
+}
+
+Task<Result<std::optional<DomainStats>>> LauncherGuests::stats(std::string pod_uid) {
+    const auto known = table_.launchers().find(pod_uid);
+    if (known == table_.launchers().end() || known->second.socket.state != SocketState::ready) {
+        co_return fail(Errc::not_found, "launcher of pod " + pod_uid + ": it cannot be asked");
+    }
+    auto linked = co_await link_to(known->second.socket);
+    if (!linked) {
+        co_return fail(std::move(linked.error()));
+    }
+    const auto link = *std::move(linked);
+    auto stats = co_await link->client->stats();
+    co_return stats;
 }
 
 /// At the start everybody is waited for, so that no guest seems to be missing; later nobody.

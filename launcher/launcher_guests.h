@@ -20,6 +20,7 @@
 #include "base/task_scope.h"
 #include "launcher/launcher_client.h"
 #include "launcher/launcher_table.h"
+#include "launcher/launchers.h"
 #include "libvirt_glue/guest_inventory.h"
 #include "libvirt_glue/subscribers.h"
 #include "wire/unary_channel.h"
@@ -42,7 +43,7 @@ struct LauncherConfig {
 ///
 /// What it finds is told with FoundBy::resync: a launcher tells nothing by itself. `unreachable`
 /// means that the folder of pods cannot be read; single launchers show in their guests alone.
-class LauncherGuests final : public hypervisor::Hypervisor {
+class LauncherGuests final : public hypervisor::Hypervisor, public Launchers {
 public:
     /// pool and clock must outlive it, and the loop its calls.
     LauncherGuests(LauncherConfig config, asio::any_io_executor loop, BlockingPool& pool,
@@ -64,8 +65,15 @@ public:
     [[nodiscard]] hypervisor::Counters counters() const override { return counters_; }
     [[nodiscard]] Task<> run() override;
 
-    /// Each launcher with its domain as told last: mark, migration, VMI.
-    [[nodiscard]] const LauncherTable& launchers() const noexcept { return table_; }
+    [[nodiscard]] const LauncherTable& launchers() const noexcept override { return table_; }
+    [[nodiscard]] bool looked() const noexcept override { return looked_; }
+    [[nodiscard]] hypervisor::Subscription watch_launchers(
+        std::function<void(const LauncherTable&)> handler) override {
+        return news_.add(std::move(handler));
+    }
+    [[nodiscard]] Task<> ask_now(std::vector<std::string> pods,
+                                 std::chrono::milliseconds limit) override;
+    [[nodiscard]] Task<Result<std::optional<DomainStats>>> stats(std::string pod_uid) override;
 
 private:
     /// The connection to one launcher.
@@ -80,6 +88,14 @@ private:
         SteadyTime since;
         std::optional<Status> outcome;
     };
+    /// Who waits for the answers of some launchers alone.
+    struct Prompt {
+        Prompt(const asio::any_io_executor& loop, std::vector<std::string> of, SteadyTime from)
+            : done(loop), pods(std::move(of)), since(from) {}
+        asio::steady_timer done;
+        std::vector<std::string> pods;
+        SteadyTime since;
+    };
 
     Task<> follow_folders();
     Task<> ask_in_turn();
@@ -93,6 +109,8 @@ private:
     void publish();
     void publish_if_due();
     void end_waits();
+    [[nodiscard]] bool is_answered(const Prompt& prompt) const;
+    void end_prompts();
     void tell(const std::vector<hypervisor::GuestEvent>& events);
     [[nodiscard]] bool may_publish() const;
     [[nodiscard]] std::chrono::milliseconds until_next() const;
@@ -109,7 +127,9 @@ private:
     hypervisor::Subscribers<hypervisor::GuestEvent> events_;
     hypervisor::Subscribers<hypervisor::Connection> watchers_;
     std::map<std::string, std::shared_ptr<Link>, std::less<>> links_;  ///< by pod UID
+    hypervisor::Subscribers<LauncherTable> news_;
     std::vector<std::shared_ptr<Waiter>> waiters_;
+    std::vector<std::shared_ptr<Prompt>> prompts_;
     FolderWatch folders_;
     Alarm turn_;
     std::optional<TaskScope> scope_;

@@ -34,6 +34,11 @@ GuestState guest_of(const Launcher& launcher, const Domain& domain) {
     return guest;
 }
 
+/// The next call; one that somebody waits for is due already.
+void ask_again(Launcher& launcher, SteadyTime now, std::chrono::milliseconds pause) {
+    launcher.due = launcher.hurried ? now : now + pause;
+}
+
 /// A domain that can be told apart from others.
 Status check_identity(const Domain& domain) {
     if (domain.uuid.empty() || domain.space.empty() || domain.name.empty()) {
@@ -87,6 +92,14 @@ bool LauncherTable::found(const std::vector<LauncherSocket>& sockets, SteadyTime
     return changed || !left.empty();
 }
 
+bool LauncherTable::has_place(const Launcher& launcher) const noexcept {
+    if (launcher.hurried) {
+        return hurried_asked_ < policy_.hurried_at_once;
+    }
+    return asking_ < policy_.at_once &&
+           (launcher.misses == 0 || failing_asked_ < policy_.failing_at_once);
+}
+
 std::vector<Question> LauncherTable::take_due(SteadyTime now) {
     std::vector<Launcher*> due;
     for (auto& [pod, launcher] : launchers_) {
@@ -98,33 +111,41 @@ std::vector<Question> LauncherTable::take_due(SteadyTime now) {
                      [](const auto* a, const auto* b) { return a->due < b->due; });
     std::vector<Question> taken;
     for (auto* launcher : due) {
-        const bool failing = launcher->misses > 0;
-        if (asking_ == policy_.at_once) {
-            break;
-        }
-        if (failing && failing_asked_ == policy_.failing_at_once) {
+        if (!has_place(*launcher)) {
             continue;
         }
+        const bool failing = launcher->misses > 0;
+        const bool hurried = std::exchange(launcher->hurried, false);
         launcher->asking = true;
-        ++asking_;
-        failing_asked_ += failing ? 1 : 0;
-        taken.push_back({.socket = launcher->socket, .failing = failing, .begun = now});
+        ++(hurried ? hurried_asked_ : asking_);
+        failing_asked_ += failing && !hurried ? 1 : 0;
+        taken.push_back(
+            {.socket = launcher->socket, .failing = failing, .hurried = hurried, .begun = now});
     }
     return taken;
 }
 
 SteadyTime LauncherTable::next_due() const {
     auto next = SteadyTime::max();
-    if (asking_ == policy_.at_once) {
-        return next;
-    }
     for (const auto& [pod, launcher] : launchers_) {
-        const bool held = launcher.misses > 0 && failing_asked_ == policy_.failing_at_once;
-        if (is_ready(launcher) && !launcher.asking && !held) {
+        if (is_ready(launcher) && !launcher.asking && has_place(launcher)) {
             next = std::min(next, launcher.due);
         }
     }
     return next;
+}
+
+void LauncherTable::hurry(std::string_view pod_uid, SteadyTime now) {
+    const auto found = launchers_.find(pod_uid);
+    if (found != launchers_.end()) {
+        found->second.hurried = true;
+        found->second.due = now;
+    }
+}
+
+bool LauncherTable::asked_since(std::string_view pod_uid, SteadyTime then) const {
+    const auto found = launchers_.find(pod_uid);
+    return found == launchers_.end() || !is_ready(found->second) || found->second.asked >= then;
 }
 
 void LauncherTable::ask_all(SteadyTime now) {
@@ -135,8 +156,8 @@ void LauncherTable::ask_all(SteadyTime now) {
 
 bool LauncherTable::answered(const Question& question, Result<std::optional<Domain>> answer,
                              SteadyTime now) {
-    --asking_;
-    failing_asked_ -= question.failing ? 1 : 0;
+    --(question.hurried ? hurried_asked_ : asking_);
+    failing_asked_ -= question.failing && !question.hurried ? 1 : 0;
     const auto found = launchers_.find(question.socket.pod_uid);
     if (found == launchers_.end() || found->second.socket != question.socket) {
         return false;
@@ -153,16 +174,17 @@ bool LauncherTable::answered(const Question& question, Result<std::optional<Doma
     if (!answer) {
         ++launcher.misses;
         launcher.fault = std::move(answer.error().message);
-        launcher.due =
-            now + (launcher.misses < misses_until_unknown ? policy_.retry : policy_.poll);
+        ask_again(launcher, now,
+                  launcher.misses < misses_until_unknown ? policy_.retry : policy_.poll);
         return launcher.unknown_because().empty() != before.empty();
     }
     launcher.answered = true;
     launcher.misses = 0;
     launcher.fault.clear();
-    launcher.due = now + policy_.poll;
     const bool changed = !before.empty() || launcher.domain != *answer;
     launcher.domain = *std::move(answer);
+    const bool marked = launcher.domain && launcher.domain->marked;
+    ask_again(launcher, now, marked ? policy_.poll_marked : policy_.poll);
     if (changed && launcher.domain && has_moved_away(*launcher.domain)) {
         hurry_twins(launcher, now);
     }

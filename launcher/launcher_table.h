@@ -27,6 +27,10 @@ struct AskPolicy {
     /// Of those, for launchers that failed last: one that hangs holds its place until the limit of
     /// the call, and the others are asked at the remaining places meanwhile.
     std::size_t failing_at_once = 2;
+    /// Launchers that were told to stop must be seen to move, and to end.
+    std::chrono::milliseconds poll_marked{1'000};
+    /// Places of their own for hurried questions, which wait for nobody.
+    std::size_t hurried_at_once = 64;
 };
 
 /// Failed calls in a row that make a guest unknown. One may be a launcher under load.
@@ -41,6 +45,7 @@ struct Launcher {
     std::string fault;             ///< of the last one
     SteadyTime due{};              ///< for the next call; only of a ready one
     bool asking = false;           ///< a call is under way
+    bool hurried = false;          ///< somebody waits for the next answer
     /// When the last call that ended had begun.
     SteadyTime asked = SteadyTime::min();
 
@@ -52,6 +57,7 @@ struct Launcher {
 struct Question {
     LauncherSocket socket;
     bool failing = false;  ///< the launcher failed last
+    bool hurried = false;
     SteadyTime begun{};
 };
 
@@ -75,6 +81,8 @@ public:
     [[nodiscard]] SteadyTime next_due() const;
     /// Everybody is due.
     void ask_all(SteadyTime now);
+    /// The launcher of this pod is due, before all others; once more if a call is under way.
+    void hurry(std::string_view pod_uid, SteadyTime now);
 
     /// How one call ended. True if what guests() answers may have changed. Of a launcher that is
     /// gone, or has another socket by now, nothing is kept.
@@ -85,6 +93,8 @@ public:
 
     /// Each ready launcher has been asked, by a call that began then or later.
     [[nodiscard]] bool all_asked_since(SteadyTime then) const;
+    /// The same of one; also true of one that is not there, or not ready.
+    [[nodiscard]] bool asked_since(std::string_view pod_uid, SteadyTime then) const;
     /// By pod UID.
     [[nodiscard]] const std::map<std::string, Launcher, std::less<>>& launchers() const noexcept {
         return launchers_;
@@ -92,11 +102,13 @@ public:
 
 private:
     void hurry_twins(const Launcher& left, SteadyTime now);
+    [[nodiscard]] bool has_place(const Launcher& launcher) const noexcept;
 
     AskPolicy policy_;
     std::map<std::string, Launcher, std::less<>> launchers_;
-    std::size_t asking_ = 0;
-    std::size_t failing_asked_ = 0;  ///< of those under way, launchers that failed before
+    std::size_t asking_ = 0;         ///< ordinary calls under way
+    std::size_t hurried_asked_ = 0;  ///< hurried ones
+    std::size_t failing_asked_ = 0;  ///< of the ordinary ones, to launchers that failed before
 };
 
 }  // namespace scout::launcher
