@@ -50,6 +50,20 @@ const MoveFacts* Evacuation::unfinished() const noexcept {
     return found != moves_.end() ? &*found : nullptr;
 }
 
+bool Evacuation::is_begun() const noexcept {
+    return requested_ || is_marked_by_kubevirt() || unfinished() != nullptr;
+}
+
+bool Evacuation::is_running() const noexcept {
+    const auto* const move = unfinished();
+    return move != nullptr && move->phase == MovePhase::running;
+}
+
+void Evacuation::use(EvacuationSettings settings, SteadyTime now) {
+    settings_ = std::move(settings);
+    judge(now);
+}
+
 void Evacuation::saw_launcher(const LauncherFacts& facts, SteadyTime now, milliseconds marked_ago) {
     launcher_ = facts;
     if (facts.marked && state_ == EvacuationState::idle) {
@@ -159,6 +173,9 @@ bool Evacuation::is_over(SteadyTime now) {
         reason = "the VMI is being deleted";
     } else if (elsewhere) {
         enter(EvacuationState::moved, "it runs on " + vmi_->node);
+        return true;
+    } else if (launcher_.moved_away) {
+        enter(EvacuationState::moved, "its guest has left for another node");
         return true;
     } else if (!launcher_.alive) {
         reason = "its guest does not run any more";

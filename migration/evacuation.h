@@ -33,6 +33,7 @@ struct LauncherFacts {
     bool marked = false;
     bool post_copy = false;  ///< its migration is in that mode: the guest runs on the target
     bool post_copy_failed = false;
+    bool moved_away = false;  ///< its guest has left it for another node
 };
 
 /// What a VMI says of itself.
@@ -152,11 +153,25 @@ public:
     /// To PreVMStop.
     [[nodiscard]] HookAnswer answer(SteadyTime now);
 
+    /// The cluster's rules changed; node and VMI stay.
+    void use(EvacuationSettings settings, SteadyTime now);
+
     [[nodiscard]] EvacuationState state() const noexcept { return state_; }
+    [[nodiscard]] bool is_over() const noexcept {
+        return state_ == EvacuationState::moved || state_ == EvacuationState::released;
+    }
     /// Why it is in this state, for people.
     [[nodiscard]] const std::string& reason() const noexcept { return reason_; }
     /// Until when its guest must have begun to stop, if it is not moved.
     [[nodiscard]] SteadyTime stop_by() const noexcept;
+    /// Until when a move of it must have ended.
+    [[nodiscard]] SteadyTime cancel_at() const noexcept;
+    /// As it was seen last; none: not yet.
+    [[nodiscard]] const std::optional<VmiFacts>& vmi() const noexcept { return vmi_; }
+    /// A move was asked for, or is under way: what it needs of KubeVirt is taken.
+    [[nodiscard]] bool is_begun() const noexcept;
+    /// The guest's memory is being copied.
+    [[nodiscard]] bool is_running() const noexcept;
 
 private:
     void judge(SteadyTime now);
@@ -178,7 +193,6 @@ private:
     [[nodiscard]] std::optional<EvacuationOrder> request() const;
     [[nodiscard]] std::optional<EvacuationOrder> taking_back() const;
     [[nodiscard]] SteadyTime ends_at() const noexcept;
-    [[nodiscard]] SteadyTime cancel_at() const noexcept;
     [[nodiscard]] bool is_marked_by_kubevirt() const noexcept;
     [[nodiscard]] bool was_taken_back(const std::string& move) const noexcept;
     [[nodiscard]] const MoveFacts* unfinished() const noexcept;

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "migration/evacuation_outlook.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "migration/convergence.h"
+#include "migration/move_queue.h"
+
+namespace scout::migration {
+namespace {
+
+using std::chrono::milliseconds;
+
+Range exactly(std::uint64_t value) {
+    return {.least = value, .likely = value, .most = value};
+}
+
+/// How long a move of so much takes at best; none: it does not end.
+std::optional<milliseconds> best_case(const MoveSubject& subject, const MoveAssumptions& assumed,
+                                      std::uint64_t bytes, milliseconds setup) {
+    const MigrationLoad load{
+        .memory = {.least = bytes, .likely = bytes, .most = std::max(bytes, subject.memory)},
+        .dirty_rate = exactly(subject.dirty_rate.value_or(0)),
+        .bandwidth = exactly(assumed.bandwidth),
+        .setup = setup};
+    const auto course = forecast(load, subject.settings, subject.downtime).optimistic;
+    return course.moved() ? std::optional{course.duration} : std::nullopt;
+}
+
+std::optional<milliseconds> duration_of(const MoveSubject& subject,
+                                        const MoveAssumptions& assumed) {
+    if (subject.running && subject.remaining) {
+        return best_case(subject, assumed, *subject.remaining, milliseconds{0});
+    }
+    // More than the guest's memory is QEMU's own.
+    const auto bytes = std::min(subject.resident.value_or(0), subject.memory);
+    auto whole = best_case(subject, assumed, bytes, assumed.setup);
+    if (whole && subject.running) {
+        // The setup is over, whether it took that long or not.
+        whole = std::max(milliseconds{0}, *whole - assumed.setup - *subject.running);
+    }
+    return whole;
+}
+
+}  // namespace
+
+Outlook outlook_of(const MoveSubject& subject, const MoveAssumptions& assumed) {
+    return {.budget = stop_budget(subject.times),
+            .duration = duration_of(subject, assumed),
+            .pod_failed = subject.pod_failed};
+}
+
+std::vector<bool> queued_in_time(const std::vector<MoveCandidate>& candidates, unsigned slots) {
+    std::vector<bool> in_time(candidates.size(), true);
+    std::vector<QueuedMove> queue;
+    std::vector<std::size_t> places;
+    MoveSlots free{.at_once = slots};
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+        const auto& one = candidates[i];
+        if (one.running) {
+            free.running += one.duration;
+        } else if (one.wanted) {
+            queue.push_back({.duration = one.duration, .left = one.left, .held = one.begun});
+            places.push_back(i);
+        }
+    }
+    const auto fits = moves_that_fit(queue, free);
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        in_time[places[i]] = fits[i];
+    }
+    return in_time;
+}
+
+}  // namespace scout::migration
