@@ -134,24 +134,43 @@ void Agent::spawn_all(std::string host_identity) {
     scope_.spawn("loop lag", [this] {
         return daemon::watch_loop_lag(&parts_.clock, &metrics_.loop_lag_seconds);
     });
+    protect();
     if (parts_.link == nullptr) {
         spdlog::warn("no aggregator-address is set: this agent reports to nobody");
         return;
     }
-    HelloMessage hello{
-        .node = options_.node_name,
-        .host_identity = std::move(host_identity),
-        .agent_version = version,
-        .instance = std::to_string(::getpid()) + "-" + std::to_string(options_.seed)};
+    HelloMessage hello{.node = options_.node_name,
+                       .host_identity = std::move(host_identity),
+                       .agent_version = version,
+                       .instance = std::to_string(::getpid()) + "-" + std::to_string(options_.seed),
+                       .follows_launchers = protection_ != nullptr};
+    Reporter::Parts reporting{.snapshot = snapshot_,
+                              .link = *parts_.link,
+                              .pacer = report_pacer_,
+                              .metrics = metrics_,
+                              .certificate = https_ ? &certificate_ : nullptr,
+                              .evacuations = protection_ ? &protection_->evacuations() : nullptr};
     reporter_ =
-        std::make_unique<Reporter>(std::move(hello), options_.report,
-                                   Reporter::Parts{.snapshot = snapshot_,
-                                                   .link = *parts_.link,
-                                                   .pacer = report_pacer_,
-                                                   .metrics = metrics_,
-                                                   .certificate = https_ ? &certificate_ : nullptr},
-                                   options_.seed);
+        std::make_unique<Reporter>(std::move(hello), options_.report, reporting, options_.seed);
     scope_.spawn("reporter", [this] { return reporter_->run(); });
+}
+
+void Agent::protect() {
+    if (parts_.launchers == nullptr) {
+        return;
+    }
+    Protection::Options options{
+        .evacuations = {.node = options_.node_name, .assumed = options_.assumed},
+        .hook_socket = options_.hook_socket};
+    protection_ = std::make_unique<Protection>(
+        std::move(options), Protection::Parts{.loop = parts_.loop,
+                                              .clock = parts_.clock,
+                                              .pool = parts_.pool,
+                                              .launchers = *parts_.launchers,
+                                              .registry = *registry_,
+                                              .has_leader = parts_.link != nullptr,
+                                              .tell = [this] { report_pacer_.wake(); }});
+    protection_->spawn(scope_);
 }
 
 Task<> Agent::stop() {
@@ -159,6 +178,9 @@ Task<> Agent::stop() {
     guest_events_.reset();
     connection_events_.reset();
     co_await scope_.close();
+    if (protection_) {
+        co_await protection_->stop();
+    }
     for (auto* server : {http_.get(), https_.get()}) {
         if (server != nullptr) {
             co_await server->stop();
@@ -188,6 +210,9 @@ Task<> Agent::watch_pool() {
                                       " threads are stuck in calls that do not return");
         metrics_.abandoned_calls.Set(static_cast<double>(parts_.pool.abandoned()));
         count_hypervisor();
+        if (protection_) {
+            protection_->tell(health_);
+        }
         timer.expires_after(pool_look);
         co_await timer.async_wait(as_result);
     }

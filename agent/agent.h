@@ -14,6 +14,7 @@
 #include "agent/node_certificate.h"
 #include "agent/pacer.h"
 #include "agent/prober.h"
+#include "agent/protection.h"
 #include "agent/report_state.h"
 #include "agent/reporter.h"
 #include "agent/snapshot.h"
@@ -34,9 +35,10 @@ struct AgentParts {
     asio::any_io_executor loop;
     const Clock& clock;
     BlockingPool& pool;
-    hypervisor::Hypervisor& probed;   ///< says what the host can run
-    hypervisor::Hypervisor& watched;  ///< whose guests are watched; may be the same object
-    AggregatorLink* link;             ///< null: reports to nobody
+    hypervisor::Hypervisor& probed;            ///< says what the host can run
+    hypervisor::Hypervisor& watched;           ///< whose guests are watched; may be the same object
+    AggregatorLink* link;                      ///< null: reports to nobody
+    launcher::Launchers* launchers = nullptr;  ///< of the watched guests; null: they have none
 };
 
 struct AgentOptions {
@@ -46,6 +48,8 @@ struct AgentOptions {
     ProberConfig prober;
     std::string guests_from = "libvirt";  ///< what is asked for guests, in errors about them
     ReportPolicy report;
+    std::string hook_socket;               ///< empty: none; needs launchers
+    migration::MoveAssumptions assumed{};  ///< of moves, where nothing better is known
     std::uint64_t seed = 0;
 };
 
@@ -70,6 +74,7 @@ private:
                                                                     daemon::HttpSecurity security);
     [[nodiscard]] Status use(const CertifiedKey& certificate, WallTime until);
     void spawn_all(std::string host_identity);
+    void protect();
     void subscribe();
     [[nodiscard]] Task<> follow_changes();
     [[nodiscard]] Task<> watch_pool();
@@ -87,6 +92,7 @@ private:
     LoopPacer report_pacer_;
     Prober prober_;
     NodeCertificate certificate_;
+    std::unique_ptr<Protection> protection_;
     std::unique_ptr<Reporter> reporter_;
     std::unique_ptr<daemon::HttpServer> http_;
     std::unique_ptr<daemon::HttpServer> https_;

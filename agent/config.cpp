@@ -6,6 +6,8 @@
 #include "base/node_name.h"
 #include "daemon/http_server.h"
 #include "daemon/state_folder.h"
+#include "migration/quantity.h"
+#include "wire/unix_socket.h"
 
 namespace scout::agent {
 namespace {
@@ -22,6 +24,27 @@ void check_node_name(const AgentConfig& config, Faults& faults) {
 void check_folder(const char* key, const std::filesystem::path& path, Faults& faults) {
     if (!path.is_absolute()) {
         faults.push_back({key, "expected an absolute path, found " + log_value(path.string())});
+    }
+}
+
+void check_protection(const AgentConfig& config, Faults& faults) {
+    const auto bandwidth = migration::Quantity::parse(config.migration_bandwidth);
+    if (!bandwidth) {
+        faults.push_back({"migration-bandwidth", bandwidth.error().message});
+    } else if (bandwidth->is_zero()) {
+        faults.push_back({"migration-bandwidth", "expected more than 0 bytes per second"});
+    }
+    if (config.hook_socket.empty()) {
+        return;
+    }
+    check_folder("hook-socket", config.hook_socket, faults);
+    if (const auto fits = wire::UnixSocketPlace::check_path(config.hook_socket.string()); !fits) {
+        faults.push_back({"hook-socket", fits.error().message});
+    }
+    if (config.pods_dir.empty()) {
+        faults.push_back({"hook-socket",
+                          "expected also pods-dir: without launchers nobody knows which VM is "
+                          "told to stop"});
     }
 }
 
@@ -93,6 +116,14 @@ daemon::SettingList settings_of(AgentConfig& config) {
         path_setting("pods-dir",
                      "the kubelet's folder of pods, whose VMs are watched; empty: no KubeVirt here",
                      config.pods_dir),
+        path_setting("hook-socket",
+                     "socket at which virt-handler asks before it stops a VM, as the Plugin names "
+                     "it; needs pods-dir; empty: none",
+                     config.hook_socket),
+        text_setting("migration-bandwidth",
+                     "bytes per second that a live migration gets at best, where no policy limits "
+                     "it",
+                     config.migration_bandwidth),
         path_setting("state-dir", "where the agent keeps what must survive a restart",
                      config.state_dir),
         path_setting("labeller-dir", "KubeVirt's labeller files; the yardstick where they are",
@@ -142,6 +173,7 @@ daemon::Faults validate(const AgentConfig& config) {
                           "expected one place where guests are watched, found guests-uri too: "
                           "leave one of them out"});
     }
+    check_protection(config, faults);
     check_aggregator(config, faults);
     check_listen("listen-http", config.listen_http, faults);
     check_listen("listen-https", config.listen_https, faults);

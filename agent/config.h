@@ -19,6 +19,9 @@ struct AgentConfig {
     std::string guests_uri;  ///< empty: as libvirt_uri; the embedded driver has no guests
     /// The kubelet's folder of pods, whose launchers' guests are watched; empty: no launchers.
     std::filesystem::path pods_dir;
+    /// Where virt-handler asks before it stops a VM; empty: it is not answered. Needs pods_dir.
+    std::filesystem::path hook_socket;
+    std::string migration_bandwidth = "1250M";  ///< bytes per second, as a quantity
     std::filesystem::path state_dir = "/var/lib/virt-scout";
     std::filesystem::path labeller_dir = "/var/lib/kubevirt-node-labeller";
     std::filesystem::path host_root = "/";

@@ -9,6 +9,7 @@
 
 #include "agent/agent.h"
 #include "agent/config.h"
+#include "agent/options.h"
 #include "agent/report_stream.h"
 #include "base/clock.h"
 #include "base/offload.h"
@@ -57,33 +58,25 @@ daemon::Faults validate_all(agent::AgentConfig& config) {
     return faults;
 }
 
-agent::AgentOptions options_of(const agent::AgentConfig& config) {
-    return {
-        .node_name = config.node_name,
-        .listen_http = config.listen_http,
-        .listen_https = config.listen_https,
-        .prober = {.host_root = config.host_root,
-                   .state_dir = config.state_dir,
-                   .labeller_dir = config.labeller_dir,
-                   .interval = config.probe_interval},
-        .guests_from = config.pods_dir.empty() ? "libvirt" : "folder " + config.pods_dir.string(),
-        .report = {},
-        .seed = std::random_device{}()};
-}
-
 /// Whose guests are watched, if not those of the libvirt that is probed.
-std::unique_ptr<hypervisor::Hypervisor> make_watched(const agent::AgentConfig& config,
-                                                     const asio::any_io_executor& loop,
-                                                     BlockingPool& pool, const Clock& clock) {
+struct Watched {
+    std::unique_ptr<hypervisor::Hypervisor> hypervisor;
+    launcher::Launchers* launchers = nullptr;  ///< the same object, where it follows launchers
+};
+
+Watched make_watched(const agent::AgentConfig& config, const asio::any_io_executor& loop,
+                     BlockingPool& pool, const Clock& clock) {
     if (!config.pods_dir.empty()) {
-        return std::make_unique<launcher::LauncherGuests>(
+        auto made = std::make_unique<launcher::LauncherGuests>(
             launcher::LauncherConfig{.pods_dir = config.pods_dir}, loop, pool, clock);
+        auto* const launchers = made.get();
+        return {.hypervisor = std::move(made), .launchers = launchers};
     }
     if (config.guests_uri.empty() || config.guests_uri == config.libvirt_uri) {
-        return nullptr;
+        return {};
     }
-    return libvirt_glue::make_hypervisor(libvirt_config(config, config.guests_uri), loop, pool,
-                                         clock);
+    return {.hypervisor = libvirt_glue::make_hypervisor(libvirt_config(config, config.guests_uri),
+                                                        loop, pool, clock)};
 }
 
 int serve(const agent::AgentConfig& config) {
@@ -100,12 +93,14 @@ int serve(const agent::AgentConfig& config) {
         link = agent::make_grpc_link(executor, std::move(endpoint), agent::security_of(config),
                                      config.token_file);
     }
-    agent::Agent service(options_of(config), {.loop = executor,
-                                              .clock = clock,
-                                              .pool = pool,
-                                              .probed = *probed,
-                                              .watched = watched ? *watched : *probed,
-                                              .link = link.get()});
+    agent::Agent service(agent::options_of(config, std::random_device{}()),
+                         {.loop = executor,
+                          .clock = clock,
+                          .pool = pool,
+                          .probed = *probed,
+                          .watched = watched.hypervisor ? *watched.hypervisor : *probed,
+                          .link = link.get(),
+                          .launchers = watched.launchers});
     return daemon::run_service(loop, pool, service, {.name = program.name});
 }
 

@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
 #include "agent/snapshot.h"
+#include "base/clock.h"
+#include "migration/evacuation.h"
+#include "migration/migration_settings.h"
 
 /// What agent and aggregator say to each other, as plain structs (proto/virt_scout/v1/report.proto
-/// says what each means; agent/report_stream.cpp carries them).
+/// and evacuation.proto say what each means; agent/report_stream.cpp carries them).
 namespace scout::agent {
 
 struct HelloMessage {
@@ -19,6 +24,7 @@ struct HelloMessage {
     std::string host_identity;
     std::string agent_version;
     std::string instance;  ///< of this start of the agent: "PID-random"
+    bool follows_launchers = false;
 };
 
 struct FullMessage {
@@ -49,8 +55,30 @@ struct SigningRequestMessage {
     std::string pem;
 };
 
-using Message = std::variant<HelloMessage, FullMessage, DeltaMessage, HeartbeatMessage,
-                             ProfileMessage, SigningRequestMessage>;
+/// One launcher that was told to stop.
+struct EvacuationLine {
+    std::string space;
+    std::string vmi;
+    std::string vmi_uid;
+    std::string pod_uid;
+    migration::EvacuationState state{};
+    std::string reason;
+    WallTime stop_by{};  ///< until when its guest must have begun to stop
+};
+
+struct EvacuationsMessage {
+    std::vector<EvacuationLine> lines;
+};
+
+struct EvacuationOrderMessage {
+    std::uint64_t id = 0;
+    std::string vmi_uid;
+    migration::EvacuationOrder order;
+};
+
+using Message =
+    std::variant<HelloMessage, FullMessage, DeltaMessage, HeartbeatMessage, ProfileMessage,
+                 SigningRequestMessage, EvacuationsMessage, EvacuationOrderMessage>;
 
 struct Welcome {
     std::string aggregator_version;
@@ -64,6 +92,49 @@ struct SignedCertificate {
     std::string error;  ///< why there is none
 };
 
-using Request = std::variant<Welcome, WantProfile, WantFull, SignedCertificate>;
+enum class EvacuationMode : std::uint8_t { off, observe, act };
+[[nodiscard]] std::string_view to_string(EvacuationMode mode) noexcept;
+
+struct EvacuationRules {
+    EvacuationMode mode = EvacuationMode::off;
+    bool stamp = false;
+    std::string eviction_strategy;  ///< of the KubeVirt object
+    std::chrono::seconds reserve{10};
+    std::chrono::seconds patience{60};
+};
+
+struct ToldVmi {
+    migration::VmiFacts facts;
+    std::chrono::seconds grace{0};
+};
+
+struct ToldPod {
+    std::string name;
+    std::string phase;
+    std::optional<std::chrono::seconds> grace;
+    std::optional<std::chrono::seconds> deletion_grace;
+    std::optional<std::chrono::seconds> launcher_grace;
+};
+
+struct EvacuationFacts {
+    std::string vmi_uid;
+    std::optional<ToldVmi> vmi;
+    std::optional<std::vector<migration::MoveFacts>> moves;  ///< all; none: not known
+    std::optional<ToldPod> pod;
+    migration::MigrationSettings numbers;
+    std::optional<std::chrono::milliseconds> downtime;  ///< if obeyed
+    unsigned slots = 1;
+};
+
+struct EvacuationResult {
+    std::uint64_t id = 0;
+    migration::StepOutcome outcome = migration::StepOutcome::unavailable;
+    std::string text;
+    std::optional<ToldVmi> vmi;
+    std::vector<migration::MoveFacts> moves;
+};
+
+using Request = std::variant<Welcome, WantProfile, WantFull, SignedCertificate, EvacuationRules,
+                             EvacuationFacts, EvacuationResult>;
 
 }  // namespace scout::agent

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "agent/evacuation_messages.h"
 #include "base/utf8.h"
 #include "wire/checks.h"
 #include "wire/convert.h"
@@ -97,6 +98,7 @@ struct ToWire {
         wire_hello.set_host_identity(clean(hello.host_identity));
         wire_hello.set_agent_version(hello.agent_version);
         wire_hello.set_instance(hello.instance);
+        wire_hello.set_follows_launchers(hello.follows_launchers);
     }
     void operator()(const FullMessage& full) const {
         auto& report = *out.mutable_full();
@@ -135,6 +137,12 @@ struct ToWire {
     void operator()(const SigningRequestMessage& request) const {
         out.mutable_signing_request()->set_pem(request.pem);
     }
+    void operator()(const EvacuationsMessage& evacuations) const {
+        *out.mutable_evacuations() = to_wire(evacuations);
+    }
+    void operator()(const EvacuationOrderMessage& order) const {
+        *out.mutable_evacuation_order() = to_wire(order);
+    }
 };
 
 }  // namespace
@@ -158,8 +166,11 @@ Result<Request> from_wire(const v1::AggregatorMessage& message) {
                 .chain = message.certificate().chain(),
                 .error = wire::cut(message.certificate().error(), wire::text_limit)};
         case v1::AggregatorMessage::kEvacuationRules:
+            return from_wire(message.evacuation_rules());
         case v1::AggregatorMessage::kEvacuationFacts:
+            return from_wire(message.evacuation_facts());
         case v1::AggregatorMessage::kEvacuationResult:
+            return from_wire(message.evacuation_result());
         case v1::AggregatorMessage::KIND_NOT_SET:
             break;
     }

@@ -41,6 +41,8 @@ public:
     /// counts as sent; if it cannot be sent the stream is over and connected() starts anew.
     [[nodiscard]] std::optional<Message> next(const Snapshot& now, SteadyTime time);
 
+    /// The hello went out on this stream.
+    [[nodiscard]] bool is_greeted() const noexcept { return !hello_due_; }
     [[nodiscard]] SteadyTime heartbeat_due() const noexcept { return heartbeat_due_; }
     /// Guests that the other side knows: the size of what is remembered. For tests of its bound.
     [[nodiscard]] std::size_t remembered() const noexcept { return sent_guests_.size(); }

@@ -11,6 +11,7 @@
 #include <prometheus/gauge.h>
 #include <spdlog/spdlog.h>
 
+#include "agent/evacuations.h"
 #include "agent/node_certificate.h"
 #include "base/logging.h"
 
@@ -70,6 +71,9 @@ Task<> Reporter::run() {
         const auto begun = parts_.pacer.now();
         const Ended ended = co_await session();
         set_connected(false);
+        if (parts_.evacuations != nullptr) {
+            parts_.evacuations->lost_leader();
+        }
         // The aggregator's own "cancelled" is one more reason to come again.
         const auto cancelled = co_await asio::this_coro::cancellation_state;
         if (cancelled.cancelled() != asio::cancellation_type::none) {
@@ -109,8 +113,14 @@ Task<Reporter::Ended> Reporter::session() {
     co_return std::visit([](Ended& half) { return std::move(half); }, ended);
 }
 
-/// A certificate is asked for when there is nothing else to say, so after the hello.
+/// What a guest waits for goes before reports. A certificate is asked for when there is nothing
+/// else to say; both after the hello.
 std::optional<Message> Reporter::next() {
+    if (parts_.evacuations != nullptr && state_.is_greeted()) {
+        if (auto urgent = parts_.evacuations->next()) {
+            return urgent;
+        }
+    }
     auto message = state_.next(parts_.snapshot, parts_.pacer.now());
     if (!message && parts_.certificate != nullptr) {
         message = parts_.certificate->next();
@@ -139,12 +149,34 @@ Task<Error> Reporter::receive_all(ReportStream* stream) {
         if (!request) {
             co_return std::move(request.error());
         }
-        take(*request);
+        take(*std::move(request));
     }
 }
 
-void Reporter::take(const Request& request) {
+namespace {
+
+/// True if it was about evacuations.
+bool take_evacuation(Evacuations& evacuations, Request& request) {
+    evacuations.heard_leader();
+    if (const auto* rules = std::get_if<EvacuationRules>(&request)) {
+        evacuations.take(*rules);
+    } else if (const auto* facts = std::get_if<EvacuationFacts>(&request)) {
+        evacuations.take(*facts);
+    } else if (auto* result = std::get_if<EvacuationResult>(&request)) {
+        evacuations.take(std::move(*result));
+    } else {
+        return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+void Reporter::take(Request request) {
     set_connected(true);
+    if (parts_.evacuations != nullptr && take_evacuation(*parts_.evacuations, request)) {
+        return;
+    }
     if (const auto* wanted = std::get_if<WantProfile>(&request)) {
         state_.wants_profile(wanted->digest);
         parts_.pacer.wake();

@@ -15,6 +15,7 @@
 
 namespace scout::agent {
 
+class Evacuations;
 class NodeCertificate;
 
 /// Keeps the aggregator informed: opens the stream, sends what ReportState decides, one message at
@@ -30,6 +31,7 @@ public:
         Pacer& pacer;
         AgentMetrics& metrics;
         NodeCertificate* certificate;  ///< null: none is asked for
+        Evacuations* evacuations;      ///< null: no launchers are followed
     };
 
     Reporter(HelloMessage hello, ReportPolicy policy, Parts parts, std::uint64_t seed);
@@ -60,7 +62,7 @@ private:
     [[nodiscard]] std::optional<Message> next();
     [[nodiscard]] Task<Error> send_all(ReportStream* stream);
     [[nodiscard]] Task<Error> receive_all(ReportStream* stream);
-    void take(const Request& request);
+    void take(Request request);
     void set_connected(bool connected);
     void tell(const Ended& ended);
 

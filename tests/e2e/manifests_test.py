@@ -48,6 +48,15 @@ class ManifestsTest(unittest.TestCase):
         self.assertTrue(mount["readOnly"])
         self.assertIn("--pods-dir=/pods", agent["args"])
 
+    def test_virt_handler_finds_the_hook_where_the_agent_puts_it(self):
+        pod = agent_of("base")
+        agent = pod["containers"][0]
+        mount = next(each for each in agent["volumeMounts"] if each["name"] == "plugins")
+        self.assertEqual(path_of(pod, "plugins"), "/var/run/kubevirt/plugins")
+        self.assertEqual(mount["mountPath"], "/var/run/kubevirt/plugins")
+        self.assertFalse(mount.get("readOnly", False))
+        self.assertIn("--hook-socket=/var/run/kubevirt/plugins/virt-scout.sock", agent["args"])
+
     def test_the_overlay_moves_that_folder_and_nothing_else(self):
         base, moved = agent_of("base"), agent_of("overlays/kubelet-root")
         self.assertEqual(path_of(moved, "pods"), "/var/lib/k0s/kubelet/pods")

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/evacuations.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <spdlog/spdlog.h>
+
+#include "base/logging.h"
+
+namespace scout::agent {
+namespace {
+
+using migration::EvacuationState;
+using migration::StepOutcome;
+
+/// The time that is left goes on by itself.
+constexpr std::chrono::seconds think_again{1};
+/// A launcher remembers its numbers for 3.25 s (dossier §1.4).
+constexpr std::chrono::seconds measure_again{3};
+constexpr unsigned stock_slots = 2;
+
+}  // namespace
+
+Evacuations::Evacuations(Options options, const Clock& clock, EvacuationMetrics& metrics,
+                         std::function<void()> changed)
+    : options_(std::move(options)),
+      clock_(clock),
+      metrics_(metrics),
+      changed_(std::move(changed)),
+      slots_(stock_slots) {}
+
+bool Evacuations::is_mode(EvacuationMode mode) const noexcept {
+    return rules_ && rules_->mode == mode;
+}
+
+/// A leader that is there is heard when there is something to say; so its silence counts from the
+/// mark on.
+FollowedLauncher::Made Evacuations::made(SteadyTime now) const {
+    const auto rules = rules_.value_or(EvacuationRules{});
+    FollowedLauncher::Made made{.assumed = options_.assumed, .leader_heard = now};
+    made.settings.node = options_.node;
+    made.settings.act = rules.mode != EvacuationMode::off;
+    made.settings.stamp = rules.stamp;
+    made.settings.reserve = rules.reserve;
+    made.settings.patience = rules.patience;
+    made.observed = rules.mode == EvacuationMode::observe;
+    if (!there_) {
+        made.leader_heard = heard_.value_or(now - rules.patience);
+    }
+    return made;
+}
+
+FollowedLauncher* Evacuations::find(std::string_view vmi_uid) {
+    FollowedLauncher* found = nullptr;
+    for (auto& [pod, each] : followed_) {
+        if (each.vmi_uid() == vmi_uid && (found == nullptr || !each.is_over())) {
+            found = &each;
+        }
+    }
+    return found;
+}
+
+/// Of two launchers with one VMI that were told to stop, one is enough: what is asked for is asked
+/// for the VMI.
+FollowedLauncher* Evacuations::adopt(const std::string& pod_uid, const launcher::Domain& domain,
+                                     SteadyTime now) {
+    auto* const twin = find(domain.vmi_uid);
+    if (!is_told_to_stop(domain) || (twin != nullptr && !twin->is_over())) {
+        return nullptr;
+    }
+    const auto [at, added] = followed_.try_emplace(pod_uid, pod_uid, domain, made(now), now);
+    members_changed_ = members_changed_ || added;
+    return &at->second;
+}
+
+void Evacuations::follow(const launcher::LauncherTable& launchers, SteadyTime now) {
+    const auto& all = launchers.launchers();
+    for (auto& [pod, each] : followed_) {
+        const auto at = all.find(pod);
+        const bool there = at != all.end() && at->second.domain;
+        each.saw(there ? &*at->second.domain : nullptr, now);
+    }
+    if (!rules_ || is_mode(EvacuationMode::off)) {
+        return;
+    }
+    for (const auto& [pod, launcher] : all) {
+        if (launcher.domain && !followed_.contains(pod)) {
+            adopt(pod, *launcher.domain, now);
+        }
+    }
+}
+
+void Evacuations::turn(const launcher::LauncherTable& launchers) {
+    const auto now = clock_.steady();
+    follow(launchers, now);
+    expire(now);
+    look_ahead(now);
+    give_orders(now);
+    note_all();
+}
+
+void Evacuations::expire(SteadyTime now) {
+    for (const auto& open : orders_.expire(now)) {
+        unanswered(open, now);
+    }
+}
+
+void Evacuations::unanswered(const EvacuationOrders::Open& open, SteadyTime now) {
+    const auto found = followed_.find(open.pod_uid);
+    if (found != followed_.end()) {
+        found->second.answered(open.order, {.outcome = StepOutcome::unavailable}, now);
+    }
+}
+
+void Evacuations::look_ahead(SteadyTime now) {
+    std::vector<FollowedLauncher*> open;
+    std::vector<migration::MoveCandidate> candidates;
+    for (auto& [pod, each] : followed_) {
+        if (!each.is_over()) {
+            each.look_ahead(now);
+            open.push_back(&each);
+            candidates.push_back(each.candidate(now));
+        }
+    }
+    const auto in_time = migration::queued_in_time(candidates, slots_);
+    for (std::size_t i = 0; i < open.size(); ++i) {
+        open[i]->set_queued(in_time[i], now);
+    }
+}
+
+/// What cannot be asked for now counts as not answered, so that who waits for it goes on.
+void Evacuations::give_orders(SteadyTime now) {
+    for (auto& [pod, each] : followed_) {
+        const bool judged = each.is_observed() && each.is_over();
+        if (judged || orders_.has(each.vmi_uid())) {
+            continue;
+        }
+        auto order = each.next(now);
+        if (!order) {
+            continue;
+        }
+        if (there_ && !each.is_observed()) {
+            orders_.give(each.vmi_uid(), pod, *std::move(order), now);
+        } else {
+            each.answered(*order, {.outcome = StepOutcome::unavailable}, now);
+        }
+    }
+}
+
+void Evacuations::note(const std::string& pod_uid, FollowedLauncher& launcher) {
+    const bool was_over = launcher.was_over();
+    if (!launcher.take_change()) {
+        return;
+    }
+    lines_changed_ = true;
+    const auto line = launcher.line(clock_);
+    spdlog::info("launcher told to stop state={} vmi={} pod={} reason={}",
+                 migration::to_string(line.state), log_value(line.space + "/" + line.vmi),
+                 log_value(pod_uid), log_value(line.reason));
+    if (launcher.is_over() && !was_over) {
+        metrics_.ended(line.state);
+    }
+}
+
+void Evacuations::note_all() {
+    EvacuationMetrics::ByState count{};
+    for (auto each = followed_.begin(); each != followed_.end();) {
+        auto& launcher = each->second;
+        note(each->first, launcher);
+        // A launcher that is gone takes what is known of it along, once all is done.
+        if (launcher.is_gone() && launcher.is_over() && !orders_.has(launcher.vmi_uid())) {
+            members_changed_ = true;
+            each = followed_.erase(each);
+            continue;
+        }
+        ++count[static_cast<std::size_t>(launcher.state())];
+        ++each;
+    }
+    metrics_.set(count);
+}
+
+SteadyTime Evacuations::wake() const {
+    const auto now = clock_.steady();
+    auto next = orders_.next_expiry();
+    if (lines_changed_ && there_ && tell_lines_at_ > now) {
+        next = std::min(next, tell_lines_at_);
+    }
+    for (const auto& [pod, each] : followed_) {
+        if (!each.is_over()) {
+            next = std::min(next, now + think_again);
+        }
+        if (const auto time = each.is_observed() ? std::nullopt : each.machine().wake(now)) {
+            next = std::min(next, *time);
+        }
+    }
+    return next;
+}
+
+std::vector<std::string> Evacuations::to_measure() {
+    const auto now = clock_.steady();
+    std::vector<std::string> pods;
+    for (auto& [pod, each] : followed_) {
+        if (!each.is_over() && !each.is_gone() && each.measure_at <= now) {
+            each.measure_at = now + measure_again;
+            pods.push_back(pod);
+        }
+    }
+    return pods;
+}
+
+void Evacuations::measured(const std::string& pod_uid, const launcher::DomainStats& stats) {
+    if (const auto found = followed_.find(pod_uid); found != followed_.end()) {
+        found->second.measured(stats);
+        changed_();
+    }
+}
+
+std::vector<std::string> Evacuations::launchers_of(const StopQuestion& question,
+                                                   const launcher::LauncherTable& launchers) {
+    std::vector<std::string> pods;
+    for (const auto& [pod, launcher] : launchers.launchers()) {
+        const bool known = launcher.domain && launcher.domain->vmi_uid == question.vmi.uid;
+        if (known ||
+            std::find(question.pods.begin(), question.pods.end(), pod) != question.pods.end()) {
+            pods.push_back(pod);
+        }
+    }
+    return pods;
+}
+
+std::optional<migration::HookAnswer> Evacuations::answer(const StopQuestion& question,
+                                                         const launcher::LauncherTable& launchers) {
+    if (!is_mode(EvacuationMode::act)) {
+        return migration::HookAnswer{};
+    }
+    const auto now = clock_.steady();
+    auto* followed = find(question.vmi.uid);
+    if (followed == nullptr) {
+        for (const auto& pod : launchers_of(question, launchers)) {
+            const auto& domain = launchers.launchers().find(pod)->second.domain;
+            if (domain && domain->vmi_uid == question.vmi.uid) {
+                followed = adopt(pod, *domain, now);
+            }
+            if (followed != nullptr) {
+                break;
+            }
+        }
+    }
+    if (followed == nullptr) {
+        return std::nullopt;
+    }
+    if (!followed->is_told()) {
+        auto facts = question.vmi;
+        if (!question.strategy_set) {
+            facts.strategy = migration::effective_strategy({}, rules_->eviction_strategy);
+        }
+        followed->saw_vmi(std::move(facts), now);
+    }
+    auto answer = followed->answer(now);
+    changed_();
+    return answer;
+}
+
+}  // namespace scout::agent

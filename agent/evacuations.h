@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent/evacuation_metrics.h"
+#include "agent/evacuation_orders.h"
+#include "agent/followed_launcher.h"
+#include "agent/messages.h"
+#include "base/clock.h"
+#include "launcher/launcher_table.h"
+#include "migration/evacuation.h"
+#include "migration/evacuation_outlook.h"
+
+namespace scout::agent {
+
+/// What virt-handler asks before it stops a guest.
+struct StopQuestion {
+    migration::VmiFacts vmi;        ///< as its cache has it; the strategy is the VMI's own
+    bool strategy_set = false;      ///< the VMI has one
+    std::vector<std::string> pods;  ///< UIDs of its launchers, on any node
+};
+
+/// The evacuations of this node: one for each launcher that was told to stop (decisions 0013,
+/// 0014). Told what launchers, leader and virt-handler say, it answers virt-handler and has
+/// messages for the leader. Nothing here waits, and nothing is kept that a restart would lose: all
+/// of it follows from what is told again.
+///
+/// Until a leader has told the rules, in any mode but `act`, and without a leader for the time of
+/// its patience, nothing is held. Loop thread; clock and metrics must outlive it.
+class Evacuations {
+public:
+    struct Options {
+        std::string node;
+        migration::MoveAssumptions assumed;
+    };
+    /// `changed` is called when turn() is due though wake() did not say so.
+    Evacuations(Options options, const Clock& clock, EvacuationMetrics& metrics,
+                std::function<void()> changed);
+
+    /// Looks at the launchers, thinks anew, and gives orders.
+    void turn(const launcher::LauncherTable& launchers);
+    /// When turn() is to be called though nothing was told; SteadyTime::max(): never.
+    [[nodiscard]] SteadyTime wake() const;
+    /// Pods whose launchers are to be asked for numbers now; each once, until some time later.
+    [[nodiscard]] std::vector<std::string> to_measure();
+    void measured(const std::string& pod_uid, const launcher::DomainStats& stats);
+
+    /// What to answer virt-handler; none: the launchers of launchers_of() must have been asked
+    /// just now, else nobody knows.
+    [[nodiscard]] std::optional<migration::HookAnswer> answer(
+        const StopQuestion& question, const launcher::LauncherTable& launchers);
+    [[nodiscard]] static std::vector<std::string> launchers_of(
+        const StopQuestion& question, const launcher::LauncherTable& launchers);
+
+    /// Anything was heard from the leader.
+    void heard_leader();
+    /// The stream to it ended.
+    void lost_leader();
+    void take(const EvacuationRules& rules);
+    void take(const EvacuationFacts& facts);
+    void take(EvacuationResult result);
+    /// What to tell it next.
+    [[nodiscard]] std::optional<Message> next();
+    [[nodiscard]] bool has_next() const;
+
+    [[nodiscard]] const std::optional<EvacuationRules>& rules() const noexcept { return rules_; }
+    /// What is done with launchers that are told to stop, for people.
+    [[nodiscard]] std::string text() const;
+    [[nodiscard]] const std::map<std::string, FollowedLauncher, std::less<>>& followed()
+        const noexcept {
+        return followed_;
+    }
+
+private:
+    [[nodiscard]] bool is_mode(EvacuationMode mode) const noexcept;
+    [[nodiscard]] FollowedLauncher::Made made(SteadyTime now) const;
+    [[nodiscard]] FollowedLauncher* find(std::string_view vmi_uid);
+    FollowedLauncher* adopt(const std::string& pod_uid, const launcher::Domain& domain,
+                            SteadyTime now);
+    void follow(const launcher::LauncherTable& launchers, SteadyTime now);
+    void expire(SteadyTime now);
+    void unanswered(const EvacuationOrders::Open& open, SteadyTime now);
+    void look_ahead(SteadyTime now);
+    void give_orders(SteadyTime now);
+    void note(const std::string& pod_uid, FollowedLauncher& launcher);
+    void note_all();
+    [[nodiscard]] EvacuationsMessage lines() const;
+
+    Options options_;
+    const Clock& clock_;
+    EvacuationMetrics& metrics_;
+    std::function<void()> changed_;
+
+    std::optional<EvacuationRules> rules_;
+    unsigned slots_;
+    std::map<std::string, FollowedLauncher, std::less<>> followed_;  ///< by pod UID
+    EvacuationOrders orders_;
+
+    std::optional<SteadyTime> heard_;
+    bool there_ = false;            ///< the leader was heard on the stream that is open
+    bool members_changed_ = false;  ///< and not told
+    bool lines_changed_ = false;
+    SteadyTime tell_lines_at_{};
+};
+
+}  // namespace scout::agent

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include "agent/evacuation_metrics.h"
+#include "agent/evacuations.h"
+#include "agent/pacer.h"
+#include "base/clock.h"
+#include "base/places.h"
+#include "base/task.h"
+#include "base/task_scope.h"
+#include "launcher/launchers.h"
+
+namespace scout::agent {
+
+/// Keeps the evacuations going: looks at the launchers when they have news, asks those that were
+/// told to stop for numbers, and answers for virt-handler's calls. Loop thread; what it is made of
+/// must outlive it, and it must be stopped before it goes.
+class Evacuator {
+public:
+    struct Parts {
+        asio::any_io_executor loop;
+        const Clock& clock;
+        launcher::Launchers& launchers;
+        EvacuationMetrics& metrics;
+        std::function<void()> tell;  ///< there are messages for the leader
+    };
+    Evacuator(Evacuations::Options options, Parts parts);
+
+    /// Until cancelled.
+    [[nodiscard]] Task<> run();
+    [[nodiscard]] Task<> stop() { return scope_.close(); }
+
+    /// By what is known already; none: answer() must ask launchers first.
+    [[nodiscard]] std::optional<migration::HookAnswer> answer_now(const StopQuestion& question);
+    /// Waits no longer than the limit for a launcher: one that does not answer within it would not
+    /// migrate either, and its guest may stop.
+    [[nodiscard]] Task<std::optional<migration::HookAnswer>> answer(
+        std::shared_ptr<const StopQuestion> question);
+    static constexpr std::chrono::milliseconds ask_limit{300};
+
+    [[nodiscard]] Evacuations& evacuations() noexcept { return evacuations_; }
+    [[nodiscard]] const Evacuations& evacuations() const noexcept { return evacuations_; }
+
+private:
+    [[nodiscard]] Task<> measure(std::string pod_uid);
+
+    Parts parts_;
+    LoopPacer pacer_;
+    Evacuations evacuations_;
+    std::shared_ptr<Places> places_;
+    TaskScope scope_;
+    hypervisor::Subscription news_;
+};
+
+}  // namespace scout::agent

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/followed_launcher.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace scout::agent {
+namespace {
+
+using migration::EvacuationState;
+using migration::EvacuationStep;
+using migration::StepOutcome;
+
+/// Watches are that far behind what was read live, at most.
+constexpr std::chrono::seconds watch_lag{1};
+constexpr std::uint64_t page = 4096;
+constexpr std::uint64_t kib = 1024;
+constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
+/// No guest has, or writes, more; products of what a launcher says stay in range.
+constexpr std::uint64_t most_units = std::uint64_t{1} << 40U;
+
+std::uint64_t bytes(std::uint64_t count, std::uint64_t unit) {
+    return std::min(count, most_units) * unit;
+}
+
+migration::EvacuationSettings settings_for(const FollowedLauncher::Made& made,
+                                           const std::string& vmi_uid) {
+    auto settings = made.settings;
+    settings.vmi_uid = vmi_uid;
+    return settings;
+}
+
+}  // namespace
+
+migration::LauncherFacts launcher_facts(const launcher::Domain& domain) noexcept {
+    const bool paused = domain.status == "Paused";
+    const bool own_post_copy =
+        domain.migration && domain.migration->mode == "PostCopy" && !domain.migration->end;
+    return {.alive = launcher::is_alive(domain),
+            .marked = domain.marked,
+            .post_copy = own_post_copy || (paused && domain.reason == "Postcopy"),
+            .post_copy_failed = paused && domain.reason == "PostcopyFailed",
+            .moved_away = launcher::has_moved_away(domain)};
+}
+
+bool is_told_to_stop(const launcher::Domain& domain) noexcept {
+    return domain.marked && !domain.vmi_uid.empty() && launcher::is_alive(domain) &&
+           !launcher::is_not_yet_here(domain);
+}
+
+FollowedLauncher::FollowedLauncher(std::string pod_uid, const launcher::Domain& domain,
+                                   const Made& made, SteadyTime now)
+    : pod_uid_(std::move(pod_uid)),
+      space_(domain.space),
+      vmi_(domain.name),
+      vmi_uid_(domain.vmi_uid),
+      observed_(made.observed),
+      assumed_(made.assumed),
+      machine_(settings_for(made, domain.vmi_uid), made.leader_heard) {
+    memory_kib_ = domain.memory_kib;
+    domain_grace_ = domain.grace;
+    look_ahead(now);
+    saw(&domain, now);
+}
+
+void FollowedLauncher::saw(const launcher::Domain* domain, SteadyTime now) {
+    gone_ = domain == nullptr;
+    if (gone_) {
+        machine_.saw_launcher({.alive = false, .marked = true}, now);
+        return;
+    }
+    memory_kib_ = domain->memory_kib;
+    domain_grace_ = domain->grace;
+    machine_.saw_launcher(launcher_facts(*domain), now);
+}
+
+void FollowedLauncher::saw_vmi(migration::VmiFacts facts, SteadyTime now) {
+    machine_.saw_vmi(std::move(facts), now);
+}
+
+void FollowedLauncher::take(const EvacuationFacts& facts, SteadyTime now) {
+    numbers_ = facts.numbers;
+    downtime_ = facts.downtime;
+    if (facts.pod) {
+        pod_ = facts.pod;
+    }
+    if (facts.vmi) {
+        vmi_told_ = true;
+        vmi_grace_ = facts.vmi->grace;
+    }
+    look_ahead(now);
+    if (facts.vmi) {
+        machine_.saw_vmi(facts.vmi->facts, now);
+    }
+    if (facts.moves) {
+        take_moves(*facts.moves, false, now);
+    }
+}
+
+/// A watch may be behind a live list: then a migration of the list would seem to be deleted. And
+/// while a list is being made, nothing else must be taken for it.
+void FollowedLauncher::take_moves(std::vector<migration::MoveFacts> moves, bool live,
+                                  SteadyTime now) {
+    const auto has = [&moves](const std::string& name) {
+        return std::any_of(moves.begin(), moves.end(),
+                           [&name](const auto& move) { return move.name == name; });
+    };
+    if (live) {
+        listed_.clear();
+        listed_at_ = now;
+        for (const auto& move : moves) {
+            if (!move.is_final()) {
+                listed_.push_back(move.name);
+            }
+        }
+    } else if (listing_ || (now - listed_at_ < watch_lag &&
+                            !std::all_of(listed_.begin(), listed_.end(), has))) {
+        return;
+    }
+    machine_.saw_moves(std::move(moves), now);
+    if (!machine_.is_running()) {
+        running_since_.reset();
+    } else if (!running_since_) {
+        running_since_ = now;
+    }
+}
+
+void FollowedLauncher::answered(const migration::EvacuationOrder& order, EvacuationResult result,
+                                SteadyTime now) {
+    const bool done = result.outcome == StepOutcome::done;
+    listing_ = listing_ && order.step != EvacuationStep::list_moves;
+    if (order.step == EvacuationStep::read_vmi && done) {
+        vmi_told_ = true;
+        if (result.vmi) {
+            vmi_grace_ = result.vmi->grace;
+            look_ahead(now);
+        }
+        machine_.read_vmi(result.vmi ? std::optional{std::move(result.vmi->facts)} : std::nullopt,
+                          now);
+    } else if (order.step == EvacuationStep::list_moves && done) {
+        take_moves(std::move(result.moves), true, now);
+    } else {
+        machine_.answered(order, result.outcome, now);
+    }
+}
+
+std::optional<migration::EvacuationOrder> FollowedLauncher::next(SteadyTime now) {
+    auto order = machine_.next(now);
+    listing_ = listing_ || (order && order->step == EvacuationStep::list_moves);
+    return order;
+}
+
+void FollowedLauncher::look_ahead(SteadyTime now) {
+    const bool queued = outlook_.queued_in_time;
+    outlook_ = migration::outlook_of(subject(now), assumed_);
+    outlook_.queued_in_time = queued;
+    machine_.saw_outlook(outlook_, now);
+}
+
+void FollowedLauncher::set_queued(bool in_time, SteadyTime now) {
+    outlook_.queued_in_time = in_time;
+    machine_.saw_outlook(outlook_, now);
+    settle();
+}
+
+migration::MoveSubject FollowedLauncher::subject(SteadyTime now) const {
+    migration::MoveSubject subject{
+        .memory = bytes(memory_kib_, kib), .settings = numbers_, .downtime = downtime_};
+    // What its launcher says is in force; what the VMI says may have been changed since.
+    subject.times.vmi_grace =
+        domain_grace_.value_or(vmi_grace_.value_or(migration::StopTimes{}.vmi_grace));
+    if (pod_) {
+        subject.times.pod_grace = pod_->grace;
+        subject.times.deletion_grace = pod_->deletion_grace;
+        subject.times.launcher_grace = pod_->launcher_grace;
+        subject.pod_failed = pod_->phase == "Failed";
+    }
+    if (running_since_) {
+        subject.running = std::chrono::floor<std::chrono::milliseconds>(now - *running_since_);
+    }
+    if (stats_) {
+        const auto in = [](std::optional<std::uint64_t> count, std::uint64_t unit) {
+            return count ? std::optional{bytes(*count, unit)} : std::nullopt;
+        };
+        subject.resident = in(stats_->rss_kib, kib);
+        subject.dirty_rate = stats_->job.dirty_pages ? in(stats_->job.dirty_pages, page)
+                                                     : in(stats_->dirty_mib_s, mib);
+        subject.remaining = in(stats_->job.data_remaining, 1);
+    }
+    return subject;
+}
+
+migration::MoveCandidate FollowedLauncher::candidate(SteadyTime now) const {
+    const auto& vmi = machine_.vmi();
+    const bool wanted =
+        !vmi || wanted_move(vmi->strategy, vmi->migratable) == migration::WantedMove::move;
+    return {.duration = outlook_.duration.value_or(std::chrono::milliseconds{0}),
+            .left = std::chrono::floor<std::chrono::milliseconds>(machine_.cancel_at() - now),
+            .wanted = wanted && outlook_.duration.has_value(),
+            .begun = machine_.is_begun(),
+            .running = machine_.is_running()};
+}
+
+void FollowedLauncher::use(const Made& made, SteadyTime now) {
+    assumed_ = made.assumed;
+    machine_.use(settings_for(made, vmi_uid_), now);
+}
+
+migration::HookAnswer FollowedLauncher::answer(SteadyTime now) {
+    return observed_ ? migration::HookAnswer{} : machine_.answer(now);
+}
+
+/// Under observation the first decision is all that counts.
+void FollowedLauncher::settle() {
+    const auto state = machine_.state();
+    if (!observed_ || !verdict_.empty() || state == EvacuationState::suspected) {
+        return;
+    }
+    const bool moved = state == EvacuationState::held || state == EvacuationState::moving;
+    verdict_ = moved ? "only observed: it would be held and moved"
+                     : "only observed: it would not be held: " + machine_.reason();
+}
+
+EvacuationState FollowedLauncher::state() const noexcept {
+    return verdict_.empty() ? machine_.state() : EvacuationState::released;
+}
+
+std::string FollowedLauncher::reason() const {
+    return verdict_.empty() ? machine_.reason() : verdict_;
+}
+
+bool FollowedLauncher::take_change() {
+    auto now = reason();
+    if (seen_state_ == state() && seen_reason_ == now) {
+        return false;
+    }
+    seen_state_ = state();
+    seen_reason_ = std::move(now);
+    seen_over_ = is_over();
+    return true;
+}
+
+EvacuationLine FollowedLauncher::line(const Clock& clock) const {
+    const auto left =
+        std::chrono::floor<std::chrono::milliseconds>(machine_.stop_by() - clock.steady());
+    return {.space = space_,
+            .vmi = vmi_,
+            .vmi_uid = vmi_uid_,
+            .pod_uid = pod_uid_,
+            .state = state(),
+            .reason = reason(),
+            .stop_by = clock.wall() + left};
+}
+
+}  // namespace scout::agent

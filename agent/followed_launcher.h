@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/messages.h"
+#include "base/clock.h"
+#include "launcher/domain_json.h"
+#include "launcher/launcher_table.h"
+#include "migration/evacuation.h"
+#include "migration/evacuation_outlook.h"
+
+namespace scout::agent {
+
+/// What a launcher says to its evacuation.
+[[nodiscard]] migration::LauncherFacts launcher_facts(const launcher::Domain& domain) noexcept;
+
+/// A guest lives in it, and its launcher was told to stop. Not so of the target of a migration that
+/// has not arrived: what becomes of that is the source's affair.
+[[nodiscard]] bool is_told_to_stop(const launcher::Domain& domain) noexcept;
+
+/// One launcher that was told to stop: its evacuation, and what else is known of it. Loop thread;
+/// time is passed in.
+class FollowedLauncher {
+public:
+    struct Made {
+        migration::EvacuationSettings settings;  ///< all but the VMI's UID
+        migration::MoveAssumptions assumed;
+        SteadyTime leader_heard;
+        bool observed = false;  ///< nothing is held or asked for; what would be is told
+    };
+
+    /// `domain` is told to stop.
+    FollowedLauncher(std::string pod_uid, const launcher::Domain& domain, const Made& made,
+                     SteadyTime now);
+
+    /// What its launcher says now; null: it is gone, or has no domain any more.
+    void saw(const launcher::Domain* domain, SteadyTime now);
+    void measured(const launcher::DomainStats& stats) { stats_ = stats; }
+    /// What virt-handler or the leader's watches know, which may lag.
+    void saw_vmi(migration::VmiFacts facts, SteadyTime now);
+    void take(const EvacuationFacts& facts, SteadyTime now);
+    void answered(const migration::EvacuationOrder& order, EvacuationResult result, SteadyTime now);
+    /// Thinks anew of its budget and how long a move takes.
+    void look_ahead(SteadyTime now);
+    void set_queued(bool in_time, SteadyTime now);
+    [[nodiscard]] migration::MoveCandidate candidate(SteadyTime now) const;
+    void use(const Made& made, SteadyTime now);
+
+    [[nodiscard]] std::optional<migration::EvacuationOrder> next(SteadyTime now);
+    [[nodiscard]] migration::HookAnswer answer(SteadyTime now);
+    /// True once after each change of state or reason.
+    [[nodiscard]] bool take_change();
+    [[nodiscard]] EvacuationLine line(const Clock& clock) const;
+
+    [[nodiscard]] const std::string& vmi_uid() const noexcept { return vmi_uid_; }
+    [[nodiscard]] migration::Evacuation& machine() noexcept { return machine_; }
+    [[nodiscard]] const migration::Evacuation& machine() const noexcept { return machine_; }
+    [[nodiscard]] bool is_observed() const noexcept { return observed_; }
+    [[nodiscard]] bool is_gone() const noexcept { return gone_; }
+    /// Nothing will change any more, whatever is seen.
+    [[nodiscard]] bool is_over() const noexcept { return machine_.is_over() || !verdict_.empty(); }
+    [[nodiscard]] migration::EvacuationState state() const noexcept;
+    [[nodiscard]] std::string reason() const;
+    /// The same, at the last take_change().
+    [[nodiscard]] bool was_over() const noexcept { return seen_over_; }
+    /// The VMI was told by the leader, so what virt-handler says of it is older.
+    [[nodiscard]] bool is_told() const noexcept { return vmi_told_; }
+
+    SteadyTime measure_at{};  ///< its launcher is asked for numbers then
+
+private:
+    [[nodiscard]] migration::MoveSubject subject(SteadyTime now) const;
+    void take_moves(std::vector<migration::MoveFacts> moves, bool live, SteadyTime now);
+    void settle();
+
+    std::string pod_uid_;
+    std::string space_;
+    std::string vmi_;
+    std::string vmi_uid_;
+    bool observed_ = false;
+    std::string verdict_;  ///< what would have been done; while observed, once it is known
+    migration::MoveAssumptions assumed_;
+    migration::Evacuation machine_;
+
+    std::uint64_t memory_kib_ = 0;
+    std::optional<std::chrono::seconds> domain_grace_;
+    bool gone_ = false;
+    std::optional<launcher::DomainStats> stats_;
+    std::optional<std::chrono::seconds> vmi_grace_;
+    bool vmi_told_ = false;
+    std::optional<ToldPod> pod_;
+    migration::MigrationSettings numbers_;
+    std::optional<std::chrono::milliseconds> downtime_;
+    std::optional<SteadyTime> running_since_;
+    migration::Outlook outlook_;
+
+    bool listing_ = false;             ///< list_moves is under way
+    std::vector<std::string> listed_;  ///< migrations of the last live list that were under way
+    SteadyTime listed_at_{};
+
+    migration::EvacuationState seen_state_{};
+    std::string seen_reason_;
+    bool seen_over_ = false;
+};
+
+}  // namespace scout::agent
