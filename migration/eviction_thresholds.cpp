@@ -25,15 +25,6 @@ constexpr std::array<std::pair<PressureSignal, std::string_view>, 8> words{
      {PressureSignal::containerfs_inodes_free, "containerfs.inodesFree"},
      {PressureSignal::pid_available, "pid.available"}}};
 
-const KubeletEvictionFields::Texts& hard_defaults() {
-    static const KubeletEvictionFields::Texts texts{{"memory.available", "100Mi"},
-                                                    {"nodefs.available", "10%"},
-                                                    {"nodefs.inodesFree", "5%"},
-                                                    {"imagefs.available", "15%"},
-                                                    {"imagefs.inodesFree", "5%"}};
-    return texts;
-}
-
 std::optional<double> percentage(std::string_view text) {
     text.remove_suffix(1);
     double value = 0;
@@ -41,6 +32,15 @@ std::optional<double> percentage(std::string_view text) {
     const auto [end, error] = std::from_chars(text.data(), last, value, std::chars_format::fixed);
     const bool good = error == std::errc{} && end == last && value >= 0 && value <= 100;
     return good ? std::optional{value} : std::nullopt;
+}
+
+Result<double> percentage_in(std::string_view text, std::string_view range, bool (*good)(double)) {
+    const auto percent = percentage(text);
+    if (!percent || !good(*percent)) {
+        return fail(Errc::invalid, "expected a percentage " + std::string{range} + ", found '" +
+                                       std::string{text.substr(0, 40)} + "'");
+    }
+    return *percent;
 }
 
 /// None: switched off.
@@ -54,10 +54,9 @@ Result<std::optional<ThresholdValue>> threshold_value(std::string_view text) {
         return std::move(amount).map(
             [](const Quantity& value) { return std::optional{ThresholdValue{.amount = value}}; });
     }
-    const auto percent = percentage(text);
+    const auto percent = percentage_in(text, "from 0% to 100%", [](double) { return true; });
     if (!percent) {
-        return fail(Errc::invalid, "expected a percentage from 0% to 100%, found '" +
-                                       std::string{text.substr(0, 40)} + "'");
+        return fail(percent.error());
     }
     if (*percent == 0 || *percent == 100) {
         return std::nullopt;
@@ -78,13 +77,14 @@ Result<std::optional<EvictionThreshold>> threshold(const std::string& signal,
     if (!*value) {
         return std::nullopt;
     }
-    return EvictionThreshold{.signal = *known, .value = **value, .soft_grace = {}};
+    return EvictionThreshold{
+        .signal = *known, .value = **value, .soft_grace = {}, .minimum_reclaim = {}};
 }
 
 Status add_hard(const KubeletEvictionFields& fields, KubeletEviction& made) {
-    auto texts = fields.hard.value_or(hard_defaults());
+    auto texts = fields.hard.value_or(default_hard_thresholds());
     if (fields.merge_defaults) {
-        texts.insert(hard_defaults().begin(), hard_defaults().end());
+        texts.insert(default_hard_thresholds().begin(), default_hard_thresholds().end());
     }
     for (const auto& [signal, text] : texts) {
         auto one = threshold(signal, text);
@@ -121,7 +121,47 @@ Status add_soft(const KubeletEvictionFields& fields, KubeletEviction& made) {
     return {};
 }
 
+Result<ThresholdValue> reclaim_value(std::string_view text) {
+    if (text.ends_with('%')) {
+        return percentage_in(text, "over 0% and up to 100%", [](double value) { return value > 0; })
+            .map([](double percent) {
+                return ThresholdValue{.amount = {}, .share = percent / 100};
+            });
+    }
+    return Quantity::parse(text).map(
+        [](const Quantity& value) { return ThresholdValue{.amount = value}; });
+}
+
+Status add_reclaim(const KubeletEvictionFields& fields, KubeletEviction& made) {
+    for (const auto& [name, text] : fields.minimum_reclaim) {
+        const auto signal = signal_named(name);
+        if (!signal) {
+            return fail(Errc::invalid, "evictionMinimumReclaim: '" + name.substr(0, 60) +
+                                           "': no signal of kubelet");
+        }
+        const auto value = reclaim_value(text);
+        if (!value) {
+            return fail(Error{value.error()}.within("evictionMinimumReclaim: '" + name + "'"));
+        }
+        for (auto& one : made.thresholds) {
+            if (one.signal == *signal) {
+                one.minimum_reclaim = *value;
+            }
+        }
+    }
+    return {};
+}
+
 }  // namespace
+
+const KubeletEvictionFields::Texts& default_hard_thresholds() {
+    static const KubeletEvictionFields::Texts texts{{"memory.available", "100Mi"},
+                                                    {"nodefs.available", "10%"},
+                                                    {"nodefs.inodesFree", "5%"},
+                                                    {"imagefs.available", "15%"},
+                                                    {"imagefs.inodesFree", "5%"}};
+    return texts;
+}
 
 std::string_view to_string(PressureSignal signal) noexcept {
     return words.at(static_cast<std::size_t>(signal)).second;
@@ -146,6 +186,9 @@ Result<KubeletEviction> kubelet_eviction(const KubeletEvictionFields& fields) {
         return fail(std::move(added.error()));
     }
     if (auto added = add_soft(fields, made); !added) {
+        return fail(std::move(added.error()));
+    }
+    if (auto added = add_reclaim(fields, made); !added) {
         return fail(std::move(added.error()));
     }
     std::stable_sort(made.thresholds.begin(), made.thresholds.end(),

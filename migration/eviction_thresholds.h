@@ -48,6 +48,8 @@ struct EvictionThreshold {
     /// None: a hard one, that acts at once and gives pods a second. Else a soft one, that acts when
     /// it was passed for so long.
     std::optional<std::chrono::milliseconds> soft_grace;
+    /// Once it was passed, so much more than the threshold must be left until it counts as over.
+    std::optional<ThresholdValue> minimum_reclaim;
 
     friend bool operator==(const EvictionThreshold&, const EvictionThreshold&) = default;
 };
@@ -58,6 +60,7 @@ struct KubeletEvictionFields {
     std::optional<Texts> hard;                  ///< evictionHard
     Texts soft;                                 ///< evictionSoft
     Texts soft_grace;                           ///< evictionSoftGracePeriod
+    Texts minimum_reclaim;                      ///< evictionMinimumReclaim
     std::optional<std::int64_t> max_pod_grace;  ///< evictionMaxPodGracePeriod, in seconds
     bool merge_defaults = false;                ///< mergeDefaultEvictionSettings
 };
@@ -69,6 +72,9 @@ struct KubeletEviction {
 
     friend bool operator==(const KubeletEviction&, const KubeletEviction&) = default;
 };
+
+/// What evictionHard is where nobody sets it.
+[[nodiscard]] const KubeletEvictionFields::Texts& default_hard_thresholds();
 
 /// As kubelet reads them: a hard threshold that is set takes the place of all defaults, unless they
 /// are to be merged; 0 % and 100 % switch one off. Errors: invalid, naming the field; kubelet does

@@ -20,7 +20,10 @@ using Texts = KubeletEvictionFields::Texts;
 constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20U;
 
 EvictionThreshold amount(PressureSignal signal, std::uint64_t value) {
-    return {.signal = signal, .value = {.amount = Quantity{value}}, .soft_grace = {}};
+    return {.signal = signal,
+            .value = {.amount = Quantity{value}},
+            .soft_grace = {},
+            .minimum_reclaim = {}};
 }
 
 KubeletEviction read(const KubeletEvictionFields& fields) {
@@ -86,6 +89,21 @@ TEST(KubeletEvictionTest, ZeroAndAHundredPercentSwitchOneOff) {
         IsEmpty());
 }
 
+TEST(KubeletEvictionTest, AMinimumReclaimIsOfBothThresholdsOfItsSignal) {
+    const auto made = read(
+        {.hard = Texts{{"memory.available", "10Mi"}, {"nodefs.available", "5%"}},
+         .soft = {{"memory.available", "1Gi"}},
+         .soft_grace = {{"memory.available", "5s"}},
+         .minimum_reclaim = {
+             {"memory.available", "64Mi"}, {"nodefs.available", "2%"}, {"pid.available", "0"}}});
+    ASSERT_THAT(made.thresholds, SizeIs(3));
+    EXPECT_EQ(made.thresholds[0].minimum_reclaim,
+              ThresholdValue{.amount = Quantity{64 * mebibyte}});
+    EXPECT_EQ(made.thresholds[1].minimum_reclaim,
+              ThresholdValue{.amount = Quantity{64 * mebibyte}});
+    EXPECT_EQ(made.thresholds[2].minimum_reclaim.value().of(1000), 20U);
+}
+
 TEST(KubeletEvictionTest, WhatKubeletDoesNotStartWithIsNamed) {
     EXPECT_THAT(refusal({.hard = Texts{{"memory.availible", "1Gi"}}}),
                 AllOf(HasSubstr("evictionHard"), HasSubstr("memory.availible")));
@@ -100,6 +118,12 @@ TEST(KubeletEvictionTest, WhatKubeletDoesNotStartWithIsNamed) {
     EXPECT_THAT(refusal({.soft = {{"memory.available", "1Gi"}},
                          .soft_grace = {{"memory.available", "soon"}}}),
                 HasSubstr("evictionSoftGracePeriod"));
+    EXPECT_THAT(refusal({.minimum_reclaim = {{"memory.available", "0%"}}}),
+                AllOf(HasSubstr("evictionMinimumReclaim"), HasSubstr("'0%'")));
+    EXPECT_THAT(refusal({.minimum_reclaim = {{"memory", "1Mi"}}}),
+                AllOf(HasSubstr("evictionMinimumReclaim"), HasSubstr("'memory'")));
+    EXPECT_THAT(refusal({.minimum_reclaim = {{"memory.available", "-1Mi"}}}),
+                HasSubstr("evictionMinimumReclaim"));
 }
 
 TEST(ThresholdValueTest, AShareIsOfWhatThereIs) {
