@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "migration/node_shutdown.h"
+
+#include <algorithm>
+
+#include "migration/eviction_order.h"
+
+namespace scout::migration {
+
+std::optional<std::chrono::seconds> shutdown_grace(const NodeShutdown& shutdown,
+                                                   std::int64_t priority) {
+    using std::chrono::seconds;
+    if (shutdown.by_priority.empty()) {
+        if (shutdown.total <= std::chrono::milliseconds{0}) {
+            return std::nullopt;
+        }
+        const auto own =
+            priority >= critical_priority ? shutdown.critical : shutdown.total - shutdown.critical;
+        return std::chrono::floor<seconds>(std::max(own, std::chrono::milliseconds{0}));
+    }
+    const auto lower = [](const ShutdownPriority& a, const ShutdownPriority& b) {
+        return a.priority < b.priority;
+    };
+    // The highest one that the pod reaches, or else the lowest of all.
+    auto chosen = std::min_element(shutdown.by_priority.begin(), shutdown.by_priority.end(), lower);
+    for (auto one = shutdown.by_priority.begin(); one != shutdown.by_priority.end(); ++one) {
+        if (one->priority <= priority && one->priority > chosen->priority) {
+            chosen = one;
+        }
+    }
+    return chosen->grace;
+}
+
+}  // namespace scout::migration

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+/// How long a kubelet lets pods stop when its node shuts down (dossier §12.2; fields of its
+/// configuration). Pure; any thread; nothing here fails.
+namespace scout::migration {
+
+struct ShutdownPriority {
+    std::int64_t priority = 0;  ///< of pods, this and higher ones
+    std::chrono::seconds grace{0};
+
+    friend bool operator==(const ShutdownPriority&, const ShutdownPriority&) = default;
+};
+
+struct NodeShutdown {
+    std::chrono::milliseconds total{0};         ///< shutdownGracePeriod
+    std::chrono::milliseconds critical{0};      ///< shutdownGracePeriodCriticalPods, a part of it
+    std::vector<ShutdownPriority> by_priority;  ///< shutdownGracePeriodByPodPriority
+
+    friend bool operator==(const NodeShutdown&, const NodeShutdown&) = default;
+};
+
+/// What a pod of this priority is given at most. None: the kubelet does not wait for pods at all,
+/// its own default; whatever stops the services of the node ends them.
+[[nodiscard]] std::optional<std::chrono::seconds> shutdown_grace(const NodeShutdown& shutdown,
+                                                                 std::int64_t priority = 0);
+
+}  // namespace scout::migration

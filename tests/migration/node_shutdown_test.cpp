@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "migration/node_shutdown.h"
+
+#include <gtest/gtest.h>
+
+#include "migration/eviction_order.h"
+
+namespace scout::migration {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Case 20: the guest is cut off after 50 s, whatever its own grace is.
+TEST(NodeShutdownTest, OrdinaryPodsHaveWhatCriticalOnesLeave) {
+    const NodeShutdown shutdown{.total = 60s, .critical = 10s, .by_priority = {}};
+    EXPECT_EQ(shutdown_grace(shutdown), 50s);
+    EXPECT_EQ(shutdown_grace(shutdown, critical_priority), 10s);
+}
+
+TEST(NodeShutdownTest, ByDefaultTheKubeletWaitsForNobody) {
+    EXPECT_FALSE(shutdown_grace({}));
+    EXPECT_EQ(shutdown_grace({.total = 30s, .critical = 30s, .by_priority = {}}), 0s);
+}
+
+TEST(NodeShutdownTest, APodBelongsToTheHighestPriorityThatItReaches) {
+    const NodeShutdown shutdown{.total = {},
+                                .critical = {},
+                                .by_priority = {{.priority = 10'000, .grace = 180s},
+                                                {.priority = -5, .grace = 20s},
+                                                {.priority = 1'000, .grace = 60s}}};
+    EXPECT_EQ(shutdown_grace(shutdown, 10'000), 180s);
+    EXPECT_EQ(shutdown_grace(shutdown, 9'999), 60s);
+    EXPECT_EQ(shutdown_grace(shutdown, 0), 20s);
+    EXPECT_EQ(shutdown_grace(shutdown, -100), 20s);
+}
+
+}  // namespace
+}  // namespace scout::migration
