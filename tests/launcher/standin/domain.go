@@ -23,15 +23,25 @@ func firstDomain(file, space string, number int) (string, error) {
 			return "", err
 		}
 	}
-	name := fmt.Sprintf("vm-%d", number)
+	return named(domain, space, fmt.Sprintf("vm-%d", number),
+		fmt.Sprintf("067416a0-7a68-447b-90e8-%012d", number),
+		fmt.Sprintf("5e1f0000-0000-4000-8000-%012d", number))
+}
+
+// The text of a domain as that of this VMI.
+func named(domain object, space, name, uuid, uid string) (string, error) {
 	domain["ObjectMeta"] = object{"name": name, "namespace": space}
 	spec := domain["Spec"].(object)
 	spec["Name"] = space + "_" + name
-	spec["UUID"] = fmt.Sprintf("067416a0-7a68-447b-90e8-%012d", number)
-	metadata := spec["Metadata"].(object)["KubeVirt"].(object)
-	metadata["UID"] = fmt.Sprintf("5e1f0000-0000-4000-8000-%012d", number)
+	spec["UUID"] = uuid
+	kubevirtOf(domain)["UID"] = uid
 	text, err := json.Marshal(domain)
 	return string(text), err
+}
+
+// What KubeVirt keeps of a domain.
+func kubevirtOf(domain object) object {
+	return domain["Spec"].(object)["Metadata"].(object)["KubeVirt"].(object)
 }
 
 func plainDomain() object {
@@ -55,15 +65,19 @@ func plainDomain() object {
 	}
 }
 
-// Changes the domain that is answered.
+// Changes the domain that is answered; an error if there is none.
 func (one *launcher) change(how func(domain object)) error {
+	one.lock.Lock()
+	defer one.lock.Unlock()
 	domain := object{}
-	if err := json.Unmarshal([]byte(one.text()), &domain); err != nil {
+	if err := json.Unmarshal([]byte(one.domain), &domain); err != nil {
 		return err
 	}
 	how(domain)
 	text, err := json.Marshal(domain)
-	one.say(string(text))
+	if err == nil {
+		one.domain = string(text)
+	}
 	return err
 }
 
@@ -76,7 +90,16 @@ func (one *launcher) setStatus(status, reason string) error {
 // SIGTERM came.
 func (one *launcher) mark() error {
 	return one.change(func(domain object) {
-		kubevirt := domain["Spec"].(object)["Metadata"].(object)["KubeVirt"].(object)
-		kubevirt["GracePeriod"].(object)["MarkedForGracefulShutdown"] = true
+		kubevirtOf(domain)["GracePeriod"].(object)["MarkedForGracefulShutdown"] = true
 	})
+}
+
+// runsGuest: not so if there is no domain, it has ended, or waits for a guest that is still elsewhere.
+func (one *launcher) runsGuest() bool {
+	domain := object{}
+	if json.Unmarshal([]byte(one.text()), &domain) != nil {
+		return false
+	}
+	said := domain["Status"].(object)
+	return said["Status"] != "Shutoff" && said["Status"] != "Crashed" && said["Reason"] != "Migration"
 }

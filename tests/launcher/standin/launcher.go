@@ -20,6 +20,7 @@ import (
 type launcher struct {
 	folder string // of its pod
 	server *grpc.Server
+	guest  guest
 	lock   sync.Mutex
 	domain string
 	hangs  bool
@@ -86,21 +87,34 @@ func (one *launcher) answer(stream grpc.ServerStream) error {
 		response = success()
 		response = protowire.AppendTag(response, 2, protowire.BytesType)
 		response = protowire.AppendString(response, one.text())
+	case "/kubevirt.cmd.v1.Cmd/GetDomainStats":
+		response = success()
+		response = protowire.AppendTag(response, 2, protowire.BytesType)
+		response = protowire.AppendString(response, one.guest.stats())
+	case "/kubevirt.cmd.v1.Cmd/GetDomainDirtyRateStats":
+		response = success()
+		response = protowire.AppendTag(response, 2, protowire.VarintType)
+		response = protowire.AppendVarint(response, uint64(one.guest.dirtyMiB))
 	case "/kubevirt.cmd.v1.Cmd/Ping":
-		response = protowire.AppendTag(nil, 1, protowire.VarintType)
-		response = protowire.AppendVarint(response, 1)
+		response = done()
 	default:
-		return status.Errorf(codes.Unimplemented, "unknown method %s", method)
+		if !one.guest.obey(one, method) {
+			return status.Errorf(codes.Unimplemented, "unknown method %s", method)
+		}
+		response = done()
 	}
 	return stream.SendMsg(&response)
 }
 
+// A Response with success=1.
+func done() []byte {
+	return protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), 1)
+}
+
 // Field `response` of most answers: success=1.
 func success() []byte {
-	inner := protowire.AppendTag(nil, 1, protowire.VarintType)
-	inner = protowire.AppendVarint(inner, 1)
 	outer := protowire.AppendTag(nil, 1, protowire.BytesType)
-	return protowire.AppendBytes(outer, inner)
+	return protowire.AppendBytes(outer, done())
 }
 
 // While it hangs nothing is answered, as long as somebody waits.

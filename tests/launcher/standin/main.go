@@ -3,6 +3,10 @@
 // Launchers plays the launcher pods of a KubeVirt node: each a server of grpc-go, as KubeVirt's is, on
 // a unix socket at its place below a folder of pods. It says on standard output when all listen, takes
 // commands on standard input, and ends with it.
+//
+// `launchers kubevirt` plays all of KubeVirt that a cluster of tests/bed needs, launchers among it: it is
+// here and not in the bed because virt-handler's part and the launchers are two ends of one story, and so
+// that a change of it does not build a control plane anew.
 package main
 
 import (
@@ -16,6 +20,13 @@ import (
 )
 
 func main() {
+	if len(os.Args) > 1 && os.Args[1] == "kubevirt" {
+		if err := kubevirt(os.Args[2:]); err != nil {
+			fmt.Fprintln(os.Stderr, "kubevirt:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	pods := flag.String("pods", "", "folder of pods; must be there")
 	count := flag.Int("count", 1, "how many launchers")
 	space := flag.String("namespace", "shop", "namespace of their VMIs; they are called vm-0, vm-1, …")
