@@ -75,6 +75,10 @@ func (r *record) of(vmi string, events ...string) []happening {
 
 func TestMain(m *testing.M) {
 	bed, data := os.Getenv("SCOUT_BED"), os.Getenv("SCOUT_TEST_DATA")
+	const built = "../../../build/bed/bed" // by tools/lib/bed.sh
+	if _, err := os.Stat(built); bed == "" && err == nil {
+		bed, _ = filepath.Abs(built)
+	}
 	if bed == "" || data == "" {
 		fmt.Println("no bed: name the program with SCOUT_BED, and the folder with KubeVirt's definitions with SCOUT_TEST_DATA")
 		os.Exit(0)
@@ -197,7 +201,17 @@ func newScene(t *testing.T) *scene {
 			"labels": object{"kubevirt.io/schedulable": "true", "pair": s.space}}})
 	}
 	s.until("the cache has its nodes", func() bool { return s.cluster.cached(nodes, s.target) != nil })
+	s.Cleanup(s.clear)
 	return s
+}
+
+// clear leaves no migration behind that takes up a slot.
+func (s *scene) clear() {
+	for _, one := range s.cluster.all(vmis) {
+		if space, _ := split(keyOf(one)); space == s.space {
+			_ = s.cluster.remove(context.Background(), s.cluster.admin, vmis, one, -1)
+		}
+	}
 }
 
 func (s *scene) create(kind schema.GroupVersionResource, space string, one object) object {

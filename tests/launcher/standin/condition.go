@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"path"
 	"reflect"
 	"sync"
 
@@ -63,9 +64,11 @@ type conditions struct {
 }
 
 func newConditions() (*conditions, error) {
+	of := reflect.TypeFor[conditionVMI]()
 	env, err := cel.NewEnv(
-		ext.NativeTypes(reflect.TypeFor[conditionVMI](), ext.ParseStructTag("json")),
-		cel.Variable("vmi", cel.ObjectType("main.conditionVMI")),
+		ext.NativeTypes(of, ext.ParseStructTag("json")),
+		// As the evaluator names it: in a test the package's path is another one.
+		cel.Variable("vmi", cel.ObjectType(path.Base(of.PkgPath())+"."+of.Name())),
 		ext.Strings(), ext.Math(), ext.Lists())
 	return &conditions{env: env, programs: map[string]cel.Program{}}, err
 }

@@ -90,30 +90,33 @@ func (h *handler) begin(ctx context.Context, vmi object) error {
 	if err := h.hooks.call(ctx, "PreMigrationSource", vmi); err != nil {
 		return err
 	}
-	h.lock.Lock()
-	if h.going[uid] != nil {
-		h.lock.Unlock()
+	moving, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	mine := &going{cancel}
+	if !h.keep(uid, mine) {
+		mine.cancel(nil)
 		return nil
 	}
-	moving, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	h.going[uid] = &going{cancel}
-	h.lock.Unlock()
-	if err := launcher.one.change(func(domain object) {
+	takes := secondsOf(vmi, moveTimeKey, h.times.run)
+	err := launcher.one.change(func(domain object) {
 		kubevirtOf(domain)["Migration"] = object{"UID": uid, "StartTimestamp": now(), "EndTimestamp": nil,
 			"Failed": false, "FailureReason": "", "AbortStatus": "", "Mode": ""}
-	}); err != nil {
+	})
+	if err == nil {
+		err = h.changeMove(ctx, vmi, func(_, state object) {
+			state["startTimestamp"] = now()
+			state["mode"] = "PreCopy"
+		})
+	}
+	if err != nil {
+		h.forget(objectOf(vmi, "status", "migrationState"))
+		mine.cancel(err)
 		return err
 	}
-	takes := secondsOf(vmi, moveTimeKey, h.times.run)
-	launcher.one.guest.moves(takes)
-	go h.transfer(moving, copied(vmi), launcher, takes)
-	err := h.changeMove(ctx, vmi, func(vmi, state object) {
-		state["startTimestamp"] = now()
-		state["mode"] = "PreCopy"
-	})
 	h.journal.tell(happening{Event: "move-started", VMI: keyOf(vmi), Node: h.node,
 		Object: textOf(vmi, "status", "migrationState", "targetNode")})
-	return err
+	launcher.one.guest.moves(takes)
+	go h.transfer(moving, copied(vmi), launcher, takes)
+	return nil
 }
 
 // transfer runs until the guest is on the other side, or not.
@@ -232,6 +235,17 @@ func (h *handler) fail(ctx context.Context, vmi object, why error) error {
 	}
 	h.touch(keyOf(vmi))
 	return nil
+}
+
+// keep is false if that migration runs already.
+func (h *handler) keep(uid string, one *going) bool {
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	if h.going[uid] != nil {
+		return false
+	}
+	h.going[uid] = one
+	return true
 }
 
 func (h *handler) forget(state object) {

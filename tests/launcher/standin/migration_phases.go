@@ -252,7 +252,7 @@ func (m *migrationController) configurationOf() object {
 	return all
 }
 
-// follow tells what the handlers do.
+// follow tells what the handlers do, no phase left out however late it comes.
 func (m *migrationController) follow(ctx context.Context, one *step) error {
 	state := objectOf(one.vmi, "status", "migrationState")
 	begun := textOf(state, "startTimestamp") != ""
@@ -261,16 +261,16 @@ func (m *migrationController) follow(ctx context.Context, one *step) error {
 		return m.fail(ctx, one, "migration state was cleared or taken over by another job")
 	case textOf(state, "endTimestamp") != "" && flagOf(state, "failed"):
 		return m.fail(ctx, one, "source node reported migration failed")
-	case textOf(state, "endTimestamp") != "":
+	case !begun && (one.pod == nil || isDeleting(one.pod) || isFinal(textOf(one.pod, "status", "phase"))):
+		return m.fail(ctx, one, "Target pod is down")
+	case one.phase == "PreparingTarget" && textOf(state, "targetNodeAddress") != "":
+		return m.enter(ctx, one, "TargetReady")
+	case one.phase == "TargetReady" && begun:
+		return m.enter(ctx, one, "Running")
+	case one.phase == "Running" && textOf(state, "endTimestamp") != "":
 		m.cluster.tellEvent(ctx, one.move, "VirtualMachineInstanceMigration", "virtualmachine-controller", "Normal",
 			"SuccessfulMigration", "Source node reported migration succeeded")
 		return m.enter(ctx, one, "Succeeded")
-	case !begun && (one.pod == nil || isDeleting(one.pod) || isFinal(textOf(one.pod, "status", "phase"))):
-		return m.fail(ctx, one, "Target pod is down")
-	case begun && one.phase != "Running":
-		return m.enter(ctx, one, "Running")
-	case textOf(state, "targetNodeAddress") != "" && one.phase == "PreparingTarget":
-		return m.enter(ctx, one, "TargetReady")
 	}
 	return nil
 }
