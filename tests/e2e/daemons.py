@@ -46,12 +46,13 @@ class DaemonsTest(unittest.TestCase):
         cls.folder.cleanup()
 
     @classmethod
-    def start(cls, name, *options):
+    def start(cls, name, *options, program="", **environment):
+        """virt-scout-NAME, or another program of ours under that name."""
         log = (cls.state / f"{name}.log").open("ab")
         cls.daemons[name] = subprocess.Popen(
-            [cls.bin / f"virt-scout-{name}", "--listen-http", "127.0.0.1:0",
+            [cls.bin / f"virt-scout-{program or name}", "--listen-http", "127.0.0.1:0",
              "--state-dir", cls.state / name, *options],
-            stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            stdin=subprocess.DEVNULL, stdout=log, stderr=log, env={**os.environ, **environment})
         log.close()
 
     @classmethod

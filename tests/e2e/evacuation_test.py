@@ -1,0 +1,283 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""VMs are moved before their nodes kill them: real control plane, aggregators and agents, and KubeVirt as the
+stand-in plays it, whose account of what happened is what is checked.
+
+usage: evacuation_test.py BIN LAUNCHERS BED [unittest options]
+environment: SCOUT_BED, if given, is the bed; SCOUT_TEST_DATA has KubeVirt's definitions
+"""
+
+import os
+import shutil
+import signal
+import statistics
+import sys
+import time
+import unittest
+from pathlib import Path
+
+import cluster
+from cluster import ClusterTest, moves, vmis
+from stories import RESERVE, StoryTest, seconds_between
+
+FAILS = "standin.virt-scout.io/fail-move"
+TAKES = "standin.virt-scout.io/move-seconds"
+LONGER_THAN_ANY = "3600"
+MOST_CALLS, MOST_CALLS_IN_VAIN = 8, 12
+
+
+class EvacuationTest(StoryTest):
+    """One VM after another on the same three nodes."""
+
+    def test_01_the_whole_chain(self):
+        self.vm()
+        self.tell("mark")
+        self.assertEqual(self.end_of()["event"], "moved")
+        story = self.told("vm", "mark", "hook", "evacuation-marked", "evacuation-created", "move-started", "moved", "acpi")
+        names = [one["event"] for one in story]
+        order = ["mark", "hook", "evacuation-marked", "evacuation-created", "move-started", "moved"]
+        self.assertEqual(sorted(order, key=names.index), order)
+        self.assertNotIn("acpi", names)
+        self.assertEqual({one["answer"] for one in story if one["event"] == "hook"}, {"veto"})
+        self.assertTrue(story[names.index("evacuation-marked")]["by"].startswith(cluster.OURS))
+        self.until(lambda: self.moves()[0]["status"]["phase"] == "Succeeded")
+        self.assertEqual(len(self.moves()), 1)
+        self.assertNotIn("evacuationNodeName", self.read()["status"])
+        calls = self.our_calls()
+        self.assertEqual(calls.count("create pods/eviction"), 2, "a dry run and the eviction")
+        self.assertIn("get virtualmachineinstances", calls)
+        self.assertLess(calls.index("get virtualmachineinstances"), calls.index("create pods/eviction"))
+        time.sleep(2)
+        print("calls of ours:", self.our_calls())
+        self.assertLessEqual(len(self.our_calls()), MOST_CALLS)
+        self.assertFalse([one for one in self.our_calls() if one.startswith("patch virtual")], "never touched while vetoing")
+
+    def test_02_a_vm_that_cannot_be_moved_in_time_gets_all_of_it(self):
+        self.vm(memory="4Ti")
+        self.tell("mark")
+        self.expect_stop_let_go()
+        self.expect_no_request()
+        self.assertLessEqual(len(self.our_calls()), MOST_CALLS_IN_VAIN)
+
+    def test_03_an_owners_delete_is_never_held(self):
+        self.vm()
+        code, _ = self.api.call("DELETE", vmis(self.space, "vm"))
+        self.assertEqual(code, 200)
+        self.assertEqual(self.end_of()["event"], "guest-stopped")
+        self.assertNotIn("veto", {one["answer"] for one in self.told("vm", "hook")})
+        self.until(lambda: self.read() is None)
+        self.expect_no_request()
+
+    def test_04_external_is_marked_and_moved_by_nobody(self):
+        self.vm(strategy="External", grace=3)
+        self.tell("mark")
+        self.event("vm", "evacuation-marked")
+        self.assertEqual(self.moves(), [])
+        self.assertEqual(self.end_of()["event"], "guest-stopped")
+        self.assertGreater(seconds_between(self.told("vm", "mark")[0], self.told("vm", "acpi")[0]), 5)
+        self.assertEqual(self.moves(), [])
+
+    def test_05_strategy_none(self):
+        self.vm(strategy="None")
+        self.tell("mark")
+        self.expect_stop_let_go()
+        self.expect_no_request()
+
+    def test_06_not_migratable(self):
+        for strategy in ("LiveMigrate", "LiveMigrateIfPossible"):
+            name = strategy.lower()
+            self.vm(name, strategy, "False")
+            self.tell("mark", name)
+            self.expect_stop_let_go(name)
+        self.expect_no_request()
+
+    def test_07_a_move_that_does_not_end_is_cancelled_in_time(self):
+        self.vm(grace=8, **{TAKES: LONGER_THAN_ANY})
+        self.tell("mark")
+        self.event("vm", "move-started")
+        self.assertEqual(self.end_of()["event"], "guest-stopped")
+        marked, pressed = self.told("vm", "mark")[0], self.told("vm", "acpi")[0]
+        # The launcher kills at grace + 15 s; the reserve comes off that.
+        self.assertLess(seconds_between(marked, pressed), 8 + 15 - RESERVE + 1)
+        self.assertEqual(len(self.told("vm", "evacuation-cancelled")), 1)
+        cancelled, failed = self.told("vm", "evacuation-cancelled")[0], self.told("vm", "move-failed")[0]
+        self.assertLess(cancelled["time"], failed["time"])
+        self.until(lambda: not self.moves())
+        self.assertEqual(len(self.told("vm", "evacuation-created")), 1)
+        print("calls of ours in vain:", self.our_calls())
+        self.assertLessEqual(len(self.our_calls()), MOST_CALLS_IN_VAIN)
+
+    def test_08_a_migration_that_somebody_else_began(self):
+        self.vm(**{TAKES: "4"})
+        self.api.make(moves(self.space), {
+            "apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstanceMigration",
+            "metadata": {"generateName": "by-hand-"}, "spec": {"vmiName": "vm"}})
+        self.event("vm", "move-started")
+        self.tell("mark")
+        self.assertEqual(self.end_of()["event"], "moved")
+        self.assertEqual(len(self.moves()), 1)
+        self.assertEqual(self.told("vm", "acpi", "evacuation-marked"), [])
+
+    def test_09_a_launcher_that_dies_is_nobodys_to_hold(self):
+        self.vm(**{TAKES: "5"})
+        self.tell("mark")
+        self.event("vm", "move-started")
+        self.tell("kill")
+        self.until(lambda: self.read()["status"]["phase"] == "Failed")
+        time.sleep(2)
+        self.assertEqual(len(self.told("vm", "evacuation-marked")), 1)
+
+    def test_10_a_failed_move_is_followed_by_kubevirts_next_or_by_the_end(self):
+        self.vm(grace=8, **{FAILS: "run", TAKES: "0.5"})
+        self.tell("mark")
+        # KubeVirt waits 20 s after a failure: too late for this one.
+        self.assertEqual(self.end_of()["event"], "guest-stopped")
+        self.assertLess(seconds_between(self.told("vm", "mark")[0], self.told("vm", "acpi")[0]), 8 + 15 - RESERVE)
+        self.until(lambda: not [one for one in self.moves() if one["status"].get("phase") != "Failed"])
+
+    def test_11_a_user_deletes_the_migration(self):
+        self.vm(**{TAKES: "6"})
+        self.tell("mark")
+        self.event("vm", "move-started")
+        name = self.moves()[0]["metadata"]["name"]
+        code, _ = self.api.call("DELETE", moves(self.space, name))
+        self.assertEqual(code, 200)
+        self.assertEqual(self.end_of()["event"], "guest-stopped")
+        self.until(lambda: not self.moves())
+        print("calls of ours after a user's cancel:", self.our_calls())
+        self.assertLessEqual(len(self.our_calls()), MOST_CALLS_IN_VAIN)
+
+    def test_12_another_products_webhook_refuses(self):
+        config = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+        ours = self.api.get(f"{config}/virt-api-validator")["webhooks"][0]
+        other = dict(ours["clientConfig"])
+        other["url"] = other["url"].rsplit("/", 1)[0] + "/other-product"
+        self.api.make(config, {
+            "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
+            "metadata": {"name": "a-other-product"}, "webhooks": [{
+                "name": "evictions.other.example", "clientConfig": other, "failurePolicy": "Fail", "sideEffects": "None",
+                "admissionReviewVersions": ["v1"], "rules": ours["rules"],
+                "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": self.space}}}]})
+        self.addCleanup(self.api.call, "DELETE", f"{config}/a-other-product")
+        self.vm()
+        self.tell("mark")
+        end = self.end_of()
+        self.assertIn(end["event"], ("moved", "guest-stopped"))
+        time.sleep(1)
+        self.assertLessEqual(len(self.moves()), 1)
+        self.assertLessEqual(len(self.our_calls()), MOST_CALLS_IN_VAIN)
+
+    def test_13_killed_agents_come_to_the_same_decision(self):
+        for number, (state, takes) in enumerate((("mark", "1"), ("evacuation-marked", "1"), ("move-started", "5"))):
+            name = self.vm(f"vm-{number}", **{TAKES: takes})
+            self.tell("mark", name)
+            self.event(name, state)
+            self.stop("n1", signal.SIGKILL)
+            self.start_agent("n1")
+            self.assertEqual(self.end_of(name)["event"], "moved", state)
+            self.assertEqual(len(self.moves(name)), 1, state)
+            self.assertEqual(self.told(name, "acpi"), [], state)
+
+    def test_14_from_mark_to_eviction(self):
+        names = [self.vm(f"vm-{number}", strategy="External", node="n2") for number in range(30)]
+        time.sleep(2)
+        took = []
+        for name in names:
+            self.tell("mark", name)
+            took.append(seconds_between(self.told(name, "mark")[0], self.event(name, "evacuation-marked")) * 1000)
+        took.sort()
+        print(f"mark to eviction: p50 {statistics.median(took):.0f} ms, p90 {took[-4]:.0f} ms, most {took[-1]:.0f} ms "
+              f"of {len(took)}")
+        self.assertLess(statistics.median(took), 250)
+
+    def test_15_fifty_marks_at_once_on_one_node(self):
+        names = [self.vm(f"vm-{number}", node="n3", **{TAKES: "0.5"}) for number in range(50)]
+        time.sleep(2)
+        for name in names:
+            self.standin.tell(f"mark {self.space}/{name}")
+        ends = [self.end_of(name) for name in names]
+        count = {kind: sum(end["event"] == kind for end in ends) for kind in ("moved", "guest-stopped", "guest-killed")}
+        print("of fifty:", count)
+        self.assertEqual(count["guest-killed"], 0)
+        self.assertGreater(count["moved"], 3)
+        for name in names:
+            self.assertLessEqual(len(self.told(name, "moved")), 1)
+            self.assertLessEqual(len(self.told(name, "evacuation-created")), 2)
+        print(f"calls of ours for each: {len(self.our_calls()) / len(names):.1f}")
+        self.until(lambda: not [one for one in self.api.get(moves(self.space))["items"]
+                                if one["status"].get("phase") not in ("Succeeded", "Failed")])
+
+    def test_16_the_api_server_is_away(self):
+        self.vm(grace=60)
+        self.tell_bed("stop apiserver")
+        self.tell_mark_without_answer()
+        time.sleep(5)
+        self.tell_bed("start apiserver")
+        self.assertEqual(self.end_of()["event"], "moved")
+        self.assertEqual(self.told("vm", "acpi"), [])
+        self.assertEqual(len(self.moves()), 1)
+
+    def tell_mark_without_answer(self):
+        self.standin.tell(f"mark {self.space}/vm")
+        self.event("vm", "mark")
+
+
+class LeadersTest(StoryTest):
+    """The leader dies in the middle."""
+
+    replicas = ("first", "second")
+
+    @classmethod
+    def way_to_leader(cls):
+        # As a Service would: each agent is given one of them, and the leader's address by it.
+        return cls.address_of("second", "grpc")
+
+    def test_1_the_leader_is_killed_during_a_move(self):
+        self.vm(grace=60, **{TAKES: "3"})
+        self.tell("mark")
+        self.event("vm", "evacuation-marked")
+        self.kill_leader()
+        self.assertEqual(self.end_of()["event"], "moved")
+        self.assertEqual(len(self.moves()), 1)
+
+    def kill_leader(self):
+        name = self.leader()
+        self.stop(name, signal.SIGKILL)
+        self.addCleanup(lambda: name in self.daemons or self.start_replica(name))
+
+
+class NoPluginsTest(StoryTest):
+    """A KubeVirt without node hooks."""
+
+    without = ("plugins.plugin.kubevirt.io",)
+
+    @classmethod
+    def hooks_are_there(cls):
+        return cls.metric(cls.nodes[0], "virt_scout_agent_guests") is not None
+
+    def test_1_nothing_is_requested_at_the_mark(self):
+        self.vm()
+        self.tell("mark")
+        self.expect_stop_let_go()
+        self.assertEqual(self.told("vm", "hook"), [])
+        self.expect_no_request()
+        config = self.api.get("/apis/virt-scout.io/v1alpha1/scoutconfigs/default")
+        said = [one for one in config["status"]["conditions"] if one["type"] == "Protecting"]
+        self.assertEqual(said[0]["status"], "False", said)
+        print("told so:", said[0]["reason"], "-", said[0]["message"])
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 4:
+        sys.exit(__doc__)
+    ClusterTest.bin, ClusterTest.launchers_program, built = (Path(sys.argv.pop(1)) for _ in range(3))
+    ClusterTest.bed_program = Path(os.environ.get("SCOUT_BED") or built)
+    ClusterTest.data = Path(os.environ.get("SCOUT_TEST_DATA") or "absent")
+    for file, how in ((ClusterTest.launchers_program, "tools/lib/launchers.sh"),
+                      (ClusterTest.bed_program, "tools/lib/bed.sh"),
+                      (ClusterTest.data / "kubevirt/crds", "SCOUT_TEST_DATA"),
+                      (Path(shutil.which("kubectl") or "kubectl"), "install it")):
+        if not file.exists():
+            print(f"no cluster: {file} is not there ({how})")
+            sys.exit(0)
+    unittest.main(verbosity=2)

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stories of VMs whose launchers are told to stop, as KubeVirt's stand-in tells them."""
+
+import json
+import sys
+from datetime import datetime
+
+from cluster import ClusterTest, moves, vmis
+
+PLUGIN = "/apis/plugin.kubevirt.io/v1alpha1/plugins/virt-scout"
+RESERVE = 4  # seconds
+
+
+def seconds_between(first, second):
+    return (datetime.fromisoformat(second["time"][:26]) - datetime.fromisoformat(first["time"][:26])).total_seconds()
+
+
+class StoryTest(ClusterTest):
+    """Each story in a namespace of its own."""
+
+    config = {"evacuation": {"mode": "act", "reserveSeconds": RESERVE}}
+    number = 0
+
+    def setUp(self):
+        type(self).number += 1
+        self.space = f"story-{self.number}"
+        self.api.make("/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.space}})
+        self.api.make(f"/api/v1/namespaces/{self.space}/serviceaccounts", {
+            "apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}})
+        self.since = len(self.standin.all)
+
+    def tearDown(self):
+        if self._outcome.result.failures or self._outcome.result.errors:
+            for line in self.standin.all[self.since:][-60:]:
+                sys.stderr.write(line)
+            for name in (*self.replicas, *self.nodes):
+                sys.stderr.write(f"--- {name}\n{self.log_of(name)[-2500:]}\n")
+
+    def vm(self, name="vm", strategy="LiveMigrate", migratable="True", grace=30, node="n1", memory="64Mi", **notes):
+        """A running VM whose launcher is there and known to the agent."""
+        self.api.make(vmis(self.space), {
+            "apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance",
+            "metadata": {"name": name, "annotations": {key.replace("_", "-"): value for key, value in notes.items()}},
+            "spec": {"evictionStrategy": strategy, "terminationGracePeriodSeconds": grace,
+                     "domain": {"devices": {}, "memory": {"guest": memory}}},
+            "status": {"phase": "Running", "nodeName": node, "conditions": [
+                {"type": "LiveMigratable", "status": migratable,
+                 **({} if migratable == "True" else {"reason": "DisksNotLiveMigratable"})}]}})
+        self.event(name, "launcher-started")
+        self.until(lambda: self.read(name)["status"].get("activePods"))
+        return name
+
+    def read(self, name="vm"):
+        return self.api.get(vmis(self.space, name))
+
+    def moves(self, name="vm"):
+        return [one for one in self.api.get(moves(self.space))["items"] if one["spec"]["vmiName"] == name]
+
+    def tell(self, command, name="vm", *more):
+        since = len(self.standin.all)
+        line = " ".join([command, f"{self.space}/{name}", *more])
+        self.standin.tell(line)
+        said = json.loads(self.standin.wait(
+            lambda told: json.loads(told)["event"] in ("done", "refused") and line in told or '"refused"' in told, since))
+        self.assertEqual(said["event"], "done", said)
+
+    def told(self, name="vm", *kinds):
+        """What happened to it, in order."""
+        every = [json.loads(line) for line in self.standin.all[self.since:]]
+        return [one for one in every if one.get("vmi") == f"{self.space}/{name}" and (not kinds or one["event"] in kinds)]
+
+    def event(self, name, kind, seconds=60.0, number=1):
+        self.until(lambda: len(self.told(name, kind)) >= number, seconds)
+        return self.told(name, kind)[number - 1]
+
+    def end_of(self, name="vm", seconds=90.0):
+        """How it ends: moved, guest-stopped or guest-killed."""
+        ends = ("moved", "guest-stopped", "guest-killed")
+        self.until(lambda: self.told(name, *ends), seconds)
+        return self.told(name, *ends)[0]
+
+    def our_calls(self, space=""):
+        return [f"{one['verb']} {one['objectRef']['resource']}" +
+                (f"/{one['objectRef']['subresource']}" if one["objectRef"].get("subresource") else "")
+                for one in self.calls(space or self.space)]
+
+    def expect_no_request(self):
+        made = [one for one in self.our_calls() if "eviction" in one or one.startswith(("create virtual", "delete"))]
+        self.assertEqual(made, [])
+
+    def expect_stop_let_go(self, name="vm", within=3.0):
+        """Its guest was let go right after the mark, and stopped by itself."""
+        end = self.end_of(name)
+        self.assertEqual(end["event"], "guest-stopped")
+        first = self.told(name, "acpi")[0]
+        self.assertLess(seconds_between(self.told(name, "mark")[0], first), within)
+
+    @classmethod
+    def hooks_are_there(cls):
+        """The Plugin asks on every node."""
+        plugin = cls.api.get(PLUGIN)
+        return plugin is not None and not any(
+            f'"{node}"' in plugin["spec"]["nodeHooks"][0]["condition"] for node in cls.nodes)
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.until(cls.hooks_are_there, 120)
