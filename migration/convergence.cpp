@@ -24,7 +24,8 @@ constexpr unsigned most_passes = 100'000;
 struct Assumption {
     double memory;
     double dirty_rate;
-    double bandwidth;
+    double link;
+    double bandwidth;  ///< what the policy leaves of the link
 };
 
 Seconds completion_of(const MigrationLoad& load, const MigrationSettings& settings) {
@@ -40,7 +41,8 @@ public:
           downtime_(downtime),
           limit_(completion_of(load, settings)),
           setup_(load.setup),
-          left_(assumed.memory + static_cast<double>(load.disks)) {}
+          whole_(assumed.memory + static_cast<double>(load.disks)),
+          left_(whole_) {}
 
     [[nodiscard]] MigrationCourse run() {
         if (assumed_.bandwidth <= 0) {
@@ -92,16 +94,18 @@ private:
     /// The limit comes in the middle of a pass.
     [[nodiscard]] MigrationCourse cut_off() {
         const Seconds begun = limit_ - time_;
-        left_ = left_ - begun.count() * assumed_.bandwidth + written_in(begun);
+        // What was not sent yet and is written to is sent once.
+        left_ = std::min(whole_, left_ - begun.count() * assumed_.bandwidth + written_in(begun));
         return at_the_limit();
     }
 
     [[nodiscard]] MigrationCourse at_the_limit() {
         time_ = limit_;
-        const Seconds rest{left_ / assumed_.bandwidth};
         if (settings_.allow_workload_disruption && settings_.allow_post_copy) {
-            return ended(MigrationEnd::post_copy, rest, downtime_);
+            // QEMU has a limit of its own for this part, which KubeVirt leaves at none.
+            return ended(MigrationEnd::post_copy, Seconds{left_ / assumed_.link}, downtime_);
         }
+        const Seconds rest{left_ / assumed_.bandwidth};
         if (settings_.allow_workload_disruption && rest <= limit_) {
             return ended(MigrationEnd::paused, rest, rest);
         }
@@ -135,6 +139,7 @@ private:
     Seconds limit_;  ///< zero: none
     Seconds setup_;
     Seconds time_{0};  ///< that the passes so far took
+    double whole_;     ///< more is never left
     double left_;
     unsigned hot_passes_ = 0;
     MigrationCourse made_;
@@ -170,6 +175,7 @@ MigrationForecast forecast(const MigrationLoad& load, const MigrationSettings& s
                          std::uint64_t memory, std::uint64_t dirty, std::uint64_t link) {
         const Assumption assumed{.memory = static_cast<double>(memory),
                                  .dirty_rate = static_cast<double>(dirty),
+                                 .link = static_cast<double>(link),
                                  .bandwidth = capped(link, settings)};
         return Course(assumed, load, settings, pause).run();
     };

@@ -101,6 +101,21 @@ TEST(ForecastTest, PostCopyMovesTheRestWhenTheLimitIsOver) {
     EXPECT_EQ(made.downtime, 300ms);
 }
 
+/// Seen in real moves: the limit of bandwidth holds until the switch alone.
+TEST(ForecastTest, AfterTheSwitchToPostCopyThePolicysBandwidthIsNoLimit) {
+    MigrationSettings settings;
+    settings.completion_per_gib = 10s;
+    settings.allow_post_copy = true;
+    settings.allow_workload_disruption = true;
+    settings.bandwidth = Quantity{64 * mebibyte};
+    const auto made = course(load(4 * gibibyte, 128 * mebibyte, 512 * mebibyte), settings);
+
+    EXPECT_EQ(made.end, MigrationEnd::post_copy);
+    // At most the 4 GiB of its memory are left after the 50 s.
+    EXPECT_GT(made.duration, 50s);
+    EXPECT_LE(made.duration, 58s);
+}
+
 TEST(ForecastTest, PausedItIsDownForAsLongAsTheRestTakes) {
     MigrationSettings settings;
     settings.completion_per_gib = 10s;
