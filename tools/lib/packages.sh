@@ -29,6 +29,7 @@ run_packages() {
 
 readonly test_packages=(
     libgtest-dev libgmock-dev libvirt-daemon openssl python3
+    libvirt-clients iproute2
     clang-19 libclang-rt-19-dev
 )
 readonly full_packages=(clang-tidy-19 clang-format-19)
