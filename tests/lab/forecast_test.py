@@ -46,7 +46,7 @@ RUNS = (
     Run("writes to few pages, often", guest(128, 100, 200, set=6), Settings(bandwidth=32)),
     Run("writes faster than the link", guest(128, 100, 48), Settings(bandwidth=32, limit=8)),
     Run("writes much faster than the link", guest(128, 100, 90), Settings(bandwidth=16, limit=10)),
-    Run("slowed by auto-converge", guest(96, 60, 32),
+    Run("slowed by auto-converge", Guest(NAME, 96, 60, 60, 32, ticks=400),
         Settings(bandwidth=24, auto_converge=True, limit=60)),
     Run("switched to post-copy", guest(128, 100, 48),
         Settings(bandwidth=16, post_copy=True, disruption=True, limit=6)),
@@ -79,9 +79,9 @@ class ForecastTest(unittest.TestCase):
         cls.addClassCleanup(cls.lab.down)
         cls.lab.__enter__()
         cls.source, cls.target = cls.lab.hosts.values()
-        # What an earlier move has shown: the set-up, and the link.
-        cls.setup = cls.move(Run("", guest(64, 0), Settings())).seconds
+        # What earlier moves have shown: the link, and the set-up.
         cls.link = cls.move(Run("", guest(256, 224), Settings())).job["memory_bps"] >> 20
+        cls.setup = cls.move(Run("", guest(64, 0), Settings())).seconds
 
     @classmethod
     def move(cls, run: Run) -> moves.Move:

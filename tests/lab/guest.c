@@ -2,22 +2,25 @@
 // The guest of the lab: a multiboot program for one x86 CPU, without libraries, built when a lab
 // starts.
 //
-//   kernel command line: fill=MIB set=MIB rate=MIB   (decimal; each 0 when left out)
+//   kernel command line: fill=MIB set=MIB rate=MIB ticks=NUMBER   (decimal; each 0 when left out)
 //
 // It writes to `fill` MiB of its memory once, so that those pages are not zero, and then to `rate`
 // MiB of pages a second, going round and round in the first `set` of them; a page counts when one
 // word of it changes. Before it changes a page it looks whether the page is as it left it. On the
 // first serial line it says "ready", then ten times a second "alive N" with N = 0, 1, 2, …; "broken
 // ADDRESS" for a page that is not as it was. The power button (ACPI) makes it say "power button"
-// and switch itself off. Otherwise it is idle: it halts between the ticks of the timer.
+// and switch itself off. Otherwise it is idle: it halts between the ticks of the timer, of which
+// there are 100 a second, or `ticks`. A tick that comes while the CPU is not let run is lost, and
+// what was to be written in it, too: the more ticks, the more exactly is the rate that of the CPU's
+// time.
 
 typedef unsigned int u32;
 typedef unsigned short u16;
 typedef unsigned char u8;
 
 enum {
-    ticks_per_second = 100,
-    ticks_per_line = 10,
+    ordinary_ticks = 100,
+    lines_per_second = 10,
     page = 4096,
     pages_per_mib = 256,
     first_byte = 16 << 20,  // above the program and its stack
@@ -114,7 +117,7 @@ static struct __attribute__((packed)) {
 static const u32 gdt[] = {0, 0, 0x0000ffff, 0x00cf9a00, 0x0000ffff, 0x00cf9200};
 static u32 idt[(0x20 + 1) * 2];
 
-static void start_timer(void) {
+static void start_timer(u32 ticks_per_second) {
     const u32 handler = (u32)on_timer;
     gdt_pointer.size = sizeof gdt - 1;
     gdt_pointer.base = (u32)gdt;
@@ -180,14 +183,16 @@ __attribute__((noreturn, used)) void run(const u32* boot) {
     const char* line = boot[0] & 4 ? (const char*)boot[4] : "";
     const u32 fill = option(line, " fill=") * pages_per_mib;
     const u32 rate = option(line, " rate=") * pages_per_mib;
+    const u32 asked = option(line, " ticks=");
+    const u32 ticks_per_second = asked ? asked : ordinary_ticks;
     set_pages = option(line, " set=") * pages_per_mib;
     for (u32 number = 0; number < fill || number < set_pages; ++number) {
         *word_of(number) = content(number, 0);
     }
     say("ready\n");
     out16(acpi_enable, power_button);
-    start_timer();
-    u32 owed = 0;  // hundredths of pages
+    start_timer(ticks_per_second);
+    u32 owed = 0;  // pages, as many-th parts as there are ticks a second
     for (u32 seen = 0, lines = 0;;) {
         __asm__ volatile("hlt");
         for (; seen != ticks; ++seen) {
@@ -197,7 +202,7 @@ __attribute__((noreturn, used)) void run(const u32* boot) {
                 write_pages(owed / ticks_per_second);
                 owed %= ticks_per_second;
             }
-            if (seen % ticks_per_line == 0) {
+            if (seen % (ticks_per_second / lines_per_second) == 0) {
                 say_number("alive ", lines++);
             }
         }

@@ -22,7 +22,7 @@ DOMAIN = """\
   <os>
     <type arch='x86_64' machine='q35'>hvm</type>
     <kernel>{program}</kernel>
-    <cmdline>fill={fill} set={set} rate={rate}</cmdline>
+    <cmdline>fill={fill} set={set} rate={rate} ticks={ticks}</cmdline>
   </os>
   <features><acpi/></features>
   <clock offset='utc'><timer name='pit' tickpolicy='discard'/></clock>
@@ -44,6 +44,7 @@ class Guest:
     fill: int = 0  # MiB of pages that are not zero
     set: int = 0  # MiB of pages that it writes to, round and round
     rate: int = 0  # MiB a second that it writes to
+    ticks: int = 100  # a second in which it writes; see guest.c
     kvm: bool = False  # else QEMU's own translation, which works in the same way everywhere
 
     def check(self):
@@ -80,7 +81,7 @@ def start(host: Host, guest: Guest):
     definition = host.folder / f"{guest.name}.xml"
     definition.write_text(DOMAIN.format(
         type="kvm" if guest.kvm else "qemu", name=guest.name, uuid=uuid.uuid4(), memory=guest.memory,
-        program=program, fill=guest.fill, set=guest.set, rate=guest.rate,
+        program=program, fill=guest.fill, set=guest.set, rate=guest.rate, ticks=guest.ticks,
         console=console_path(guest.name)))
     host.virsh("define", str(definition))
     host.virsh("start", guest.name)

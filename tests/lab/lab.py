@@ -6,6 +6,7 @@ import argparse
 import json
 import signal
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -51,7 +52,7 @@ def host_of(options, name: str):
 
 def start(options) -> int:
     guests.start(host_of(options, options.host), guests.Guest(
-        options.guest, options.memory, options.fill, options.set, options.rate, options.kvm))
+        options.guest, options.memory, options.fill, options.set, options.rate, kvm=options.kvm))
     return 0
 
 
@@ -74,14 +75,16 @@ def shutdown(options) -> int:
 def migrate(options) -> int:
     settings = moves.Settings(options.bandwidth, options.auto_converge, options.post_copy,
                               options.disruption, options.limit)
+    cancel = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: cancel.set())
     move = moves.migrate(host_of(options, options.source), host_of(options, options.target),
-                         options.guest, settings)
+                         options.guest, settings, cancel)
     say(move.document())
     return 0 if move.moved else 1
 
 
 def evacuate(options) -> int:
-    """As --migrate-command of a stand-in for KubeVirt: NAMESPACE/NAME SOURCE TARGET."""
+    """As --migrate-command of a stand-in for KubeVirt. SIGTERM aborts it; the exit code tells what came of it."""
     options.guest = options.vmi.replace("/", "_", 1)
     return migrate(options)
 

@@ -11,7 +11,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 import unittest
 from pathlib import Path
 
@@ -20,6 +19,7 @@ import moves
 from guests import Guest
 from hosts import HERE, Lab, missing_part, read_lab
 from moves import Settings
+from until import until
 
 MOVE_LIMIT = 20.0  # seconds for a small guest that hardly writes
 SHUTDOWN_LIMIT = 5.0
@@ -35,15 +35,6 @@ def processes_naming(text: str) -> list[str]:
         if text in line:
             found.append(line)
     return found
-
-
-def until(done, seconds: float) -> bool:
-    limit = time.monotonic() + seconds
-    while not done():
-        if time.monotonic() > limit:
-            return False
-        time.sleep(0.1)
-    return True
 
 
 class LabTest(unittest.TestCase):

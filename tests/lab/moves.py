@@ -6,6 +6,7 @@ as it watches them (dossier §8).
 import subprocess
 import threading
 import time
+from concurrent import futures
 from dataclasses import asdict, dataclass, field
 
 import guests
@@ -61,6 +62,15 @@ def migrate(source: Host, target: Host, name: str, settings: Settings = Settings
             cancel: threading.Event | None = None) -> Move:
     """Moves the guest; returns when that has ended. `cancel`, once set, aborts it."""
     return _Watch(source, target, name, settings, cancel or threading.Event()).run()
+
+
+def start(source: Host, target: Host, name: str, settings: Settings = Settings(),
+          cancel: threading.Event | None = None) -> futures.Future:
+    """The same beside the caller; the future's result is the move."""
+    pool = futures.ThreadPoolExecutor(1)
+    made = pool.submit(migrate, source, target, name, settings, cancel)
+    pool.shutdown(wait=False)
+    return made
 
 
 class _Watch:
@@ -138,8 +148,8 @@ def job_info(host: Host, name: str, completed: bool = False) -> dict[str, int]:
 
 
 def stats(host: Host, name: str) -> dict[str, str]:
-    pairs = (line.strip().split("=", 1) for line in host.virsh("domstats", name).splitlines() if "=" in line)
-    return dict(pairs)
+    text = host.virsh("domstats", name, "--nowait")
+    return dict(line.strip().split("=", 1) for line in text.splitlines() if "=" in line)
 
 
 def dirty_rate(host: Host, name: str) -> int:

@@ -64,23 +64,29 @@ func (c *caller) domain(ctx context.Context) (object, error) {
 	if err != nil {
 		return nil, err
 	}
+	text, err := textIn(answer)
+	if err != nil || len(text) == 0 {
+		return nil, err
+	}
+	domain := object{}
+	return domain, json.Unmarshal(text, &domain)
+}
+
+// textIn is what most answers hold beside whether it was a success; nothing if there is none.
+func textIn(answer []byte) ([]byte, error) {
 	for len(answer) > 0 {
 		number, kind, size := protowire.ConsumeTag(answer)
 		if size < 0 {
-			return nil, errors.New("expected a DomainResponse, found other bytes")
+			return nil, errors.New("expected an answer of a launcher, found other bytes")
 		}
 		answer = answer[size:]
 		size = protowire.ConsumeFieldValue(number, kind, answer)
 		if size < 0 {
-			return nil, errors.New("expected a DomainResponse, found one that is cut off")
+			return nil, errors.New("expected an answer of a launcher, found one that is cut off")
 		}
 		if number == 2 && kind == protowire.BytesType {
 			text, _ := protowire.ConsumeBytes(answer)
-			if len(text) == 0 {
-				return nil, nil
-			}
-			domain := object{}
-			return domain, json.Unmarshal(text, &domain)
+			return text, nil
 		}
 		answer = answer[size:]
 	}

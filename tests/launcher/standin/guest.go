@@ -15,6 +15,7 @@ const undefineLimit = 15 * time.Second
 // guest is what a launcher runs, and how that ends (dossier §3.1, §3.2). With the zero value the
 // launcher only answers.
 type guest struct {
+	real      *realDomain // nil: it is played
 	memoryKiB int64
 	dirtyMiB  int64         // a second
 	stopsIn   time.Duration // after its first ACPI request; negative: it does not hear it
@@ -45,6 +46,9 @@ func (g *guest) obey(one *launcher, method string) bool {
 	case "KillVirtualMachine":
 		g.kill(one, "virt-handler")
 	case "DeleteVirtualMachine":
+		if g.real != nil {
+			g.real.undefine()
+		}
 		one.say("")
 		g.changed()
 		// Once the answer has left.
@@ -98,13 +102,22 @@ func (g *guest) shutDown(one *launcher) {
 	_ = one.change(func(domain object) {
 		kubevirtOf(domain)["GracePeriod"].(object)["DeletionTimestamp"] = now()
 	})
-	if g.stopsIn >= 0 {
+	if g.real != nil {
+		if err := g.real.pressButton(); err != nil {
+			g.tell("fault", "libvirt", err.Error())
+		}
+	} else if g.stopsIn >= 0 {
 		g.later(g.stopsIn, func() { g.turnOff(one, "Shutdown", "guest-stopped", "guest") })
 	}
 	g.changed()
 }
 
-func (g *guest) kill(one *launcher, by string) { g.turnOff(one, "Destroyed", "guest-killed", by) }
+func (g *guest) kill(one *launcher, by string) {
+	if g.real != nil && !g.isOff() {
+		g.real.destroy()
+	}
+	g.turnOff(one, "Destroyed", "guest-killed", by)
+}
 
 // turnOff ends the guest, once, for libvirt's reason.
 func (g *guest) turnOff(one *launcher, reason, event, by string) {
@@ -135,6 +148,9 @@ func (g *guest) die(one *launcher, by string) {
 	g.off = true
 	g.lock.Unlock()
 	if ran && one.runsGuest() {
+		if g.real != nil {
+			g.real.destroy()
+		}
 		g.tell("guest-killed", by, "")
 	}
 	g.end(one)
@@ -157,6 +173,18 @@ func (g *guest) end(one *launcher) {
 	})
 }
 
+// dirtyRate is in MiB per second.
+func (g *guest) dirtyRate() int64 {
+	if g.real == nil {
+		return g.dirtyMiB
+	}
+	rate, err := dirtyRate(g.real.uri, g.real.domain())
+	if err != nil {
+		g.tell("fault", "libvirt", err.Error())
+	}
+	return rate
+}
+
 // moves: a migration runs that takes so long; 0: none does any more.
 func (g *guest) moves(takes time.Duration) {
 	g.lock.Lock()
@@ -174,6 +202,9 @@ func (g *guest) left(one *launcher) {
 
 // stats is the answer of GetDomainStats as far as forecasts of a migration read it.
 func (g *guest) stats() string {
+	if g.real != nil {
+		return g.real.stats()
+	}
 	text, _ := json.Marshal(object{
 		"Memory":               object{"TotalSet": true, "Total": g.memoryKiB, "RSSSet": true, "RSS": g.memoryKiB},
 		"DirtyRate":            object{"MegabytesPerSecondSet": true, "MegabytesPerSecond": g.dirtyMiB},

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"syscall"
 	"time"
 )
 
@@ -143,26 +144,17 @@ func (h *handler) transfer(ctx context.Context, vmi object, launcher *running, t
 }
 
 func (h *handler) carry(ctx context.Context, vmi object, launcher *running, takes time.Duration) error {
-	state := objectOf(vmi, "status", "migrationState")
-	ended := make(chan error, 1)
 	if h.times.command != "" {
-		command := exec.CommandContext(ctx, h.times.command, keyOf(vmi), textOf(state, "sourceNode"),
-			textOf(state, "targetNode"))
-		command.Stdout, command.Stderr = os.Stderr, os.Stderr
-		go func() { ended <- command.Run() }()
-	} else {
-		timer := time.AfterFunc(takes, func() { ended <- nil })
-		defer timer.Stop()
+		return h.carryBy(ctx, vmi)
 	}
+	ended := time.NewTimer(takes)
+	defer ended.Stop()
 	watch := time.NewTicker(20 * time.Millisecond)
 	defer watch.Stop()
 	for {
 		select {
-		case err := <-ended:
-			if cause := context.Cause(ctx); cause != nil {
-				return cause
-			}
-			return err
+		case <-ended.C:
+			return context.Cause(ctx)
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-watch.C:
@@ -171,6 +163,24 @@ func (h *handler) carry(ctx context.Context, vmi object, launcher *running, take
 			}
 		}
 	}
+}
+
+// carryBy leaves it to a command, which ends early by itself when the guest is gone. To abort it is terminated:
+// it tells by how it ends whether the guest had moved before.
+func (h *handler) carryBy(ctx context.Context, vmi object) error {
+	state := objectOf(vmi, "status", "migrationState")
+	command := exec.CommandContext(ctx, h.times.command, keyOf(vmi), textOf(state, "sourceNode"),
+		textOf(state, "targetNode"))
+	command.Stdout, command.Stderr = os.Stderr, os.Stderr
+	command.Cancel = func() error { return command.Process.Signal(syscall.SIGTERM) }
+	err := command.Run()
+	if command.ProcessState != nil && command.ProcessState.Success() {
+		return nil
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	return err
 }
 
 // arrive: the target's handler tells that the VMI is its own now.

@@ -41,6 +41,7 @@ type kubelets struct {
 	journal *journal
 	loop    *loop
 	disks   string // below it a folder for each node, in it pods/ and plugins/
+	lab     string // folder of the lab that runs the guests; empty: they are played
 	domain  string // file with a domain to begin with
 	stopsIn time.Duration
 	changed func(node, vmi string) // a launcher's domain is another
@@ -148,7 +149,7 @@ func (k *kubelets) start(ctx context.Context, pod object) error {
 		return err
 	}
 	k.breathe(mine, vmi, pod)
-	if mine.calls, err = call(filepath.Join(mine.one.folder, "volumes/kubernetes.io~empty-dir/sockets")); err != nil {
+	if mine.calls, err = call(filepath.Join(mine.one.folder, socketsFolder)); err != nil {
 		return err
 	}
 	k.lock.Lock()
@@ -186,6 +187,12 @@ func (k *kubelets) breathe(mine *running, vmi, pod object) {
 	g.tell = func(event, by, text string) {
 		_, name := split(mine.key)
 		k.journal.tell(happening{Event: event, VMI: mine.vmi, Node: mine.node, Object: name, By: by, Text: text})
+	}
+	if k.lab != "" {
+		space, name := split(mine.vmi)
+		socket := filepath.Join(k.lab, mine.node, "sock/libvirt-sock")
+		g.real = &realDomain{uri: "qemu+unix:///system?socket=" + socket, space: space, name: name}
+		go g.watch(mine.one)
 	}
 }
 

@@ -18,10 +18,10 @@ import (
 
 // settings of the stand-in for KubeVirt; the defaults are KubeVirt's own numbers, or short.
 type settings struct {
-	kubeconfig, disks, domain string
-	fork                      bool
-	backOff, ready, stopsIn   time.Duration
-	times                     moveTimes
+	kubeconfig, disks, domain, lab string
+	fork                           bool
+	backOff, ready, stopsIn        time.Duration
+	times                          moveTimes
 }
 
 func readSettings(arguments []string) (settings, error) {
@@ -30,6 +30,7 @@ func readSettings(arguments []string) (settings, error) {
 	flags.StringVar(&chosen.kubeconfig, "kubeconfig", "", "of a user who may do everything, also in the name of others")
 	flags.StringVar(&chosen.disks, "disks", "", "folder with one folder for each node, and in it pods/ and plugins/")
 	flags.StringVar(&chosen.domain, "domain", "", "file with the answer of a GetDomain to begin with")
+	flags.StringVar(&chosen.lab, "lab", "", "folder of a lab (tests/lab) whose hosts run the guests")
 	flags.BoolVar(&chosen.fork, "fork", false, "others may write VMIs' status")
 	flags.DurationVar(&chosen.backOff, "back-off", 20*time.Second, "after a first failed evacuation")
 	flags.DurationVar(&chosen.ready, "ready-time", 300*time.Millisecond, "until a bound target pod is ready")
@@ -89,7 +90,7 @@ func startStandin(ctx context.Context, chosen settings, out io.Writer) (*standin
 	}
 	told := &journal{out: out}
 	s := &standin{cluster: c, journal: told, handlers: map[string]*handler{}}
-	s.kubelets = &kubelets{cluster: c, journal: told, loop: newLoop(), disks: chosen.disks, domain: chosen.domain,
+	s.kubelets = &kubelets{cluster: c, journal: told, loop: newLoop(), disks: chosen.disks, domain: chosen.domain, lab: chosen.lab,
 		stopsIn: chosen.stopsIn, pods: map[string]*running{}, changed: func(node, vmi string) {
 			if one := s.handlers[node]; one != nil {
 				one.touch(vmi)

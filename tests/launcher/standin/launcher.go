@@ -26,6 +26,8 @@ type launcher struct {
 	hangs  bool
 }
 
+const socketsFolder = "volumes/kubernetes.io~empty-dir/sockets" // below that of a pod
+
 // Raw bytes in and out: the messages are written here by field numbers, apart from the .proto files
 // that the agent is built from.
 type rawCodec struct{}
@@ -39,7 +41,7 @@ func (rawCodec) Name() string { return "proto" }
 
 func start(pods, uid, domain string) (*launcher, error) {
 	one := &launcher{folder: filepath.Join(pods, uid), domain: domain}
-	sockets := filepath.Join(one.folder, "volumes/kubernetes.io~empty-dir/sockets")
+	sockets := filepath.Join(one.folder, socketsFolder)
 	if err := os.MkdirAll(sockets, 0o755); err != nil {
 		return nil, err
 	}
@@ -94,7 +96,7 @@ func (one *launcher) answer(stream grpc.ServerStream) error {
 	case "/kubevirt.cmd.v1.Cmd/GetDomainDirtyRateStats":
 		response = success()
 		response = protowire.AppendTag(response, 2, protowire.VarintType)
-		response = protowire.AppendVarint(response, uint64(one.guest.dirtyMiB))
+		response = protowire.AppendVarint(response, uint64(one.guest.dirtyRate()))
 	case "/kubevirt.cmd.v1.Cmd/Ping":
 		response = done()
 	default:

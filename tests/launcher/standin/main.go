@@ -7,6 +7,8 @@
 // `launchers kubevirt` plays all of KubeVirt that a cluster of tests/bed needs, launchers among it: it is
 // here and not in the bed because virt-handler's part and the launchers are two ends of one story, and so
 // that a change of it does not build a control plane anew.
+//
+// `launchers guest` is the launcher of one guest that libvirt really runs; `launchers ask METHOD` calls one.
 package main
 
 import (
@@ -20,9 +22,10 @@ import (
 )
 
 func main() {
-	if len(os.Args) > 1 && os.Args[1] == "kubevirt" {
-		if err := kubevirt(os.Args[2:]); err != nil {
-			fmt.Fprintln(os.Stderr, "kubevirt:", err)
+	parts := map[string]func([]string) error{"kubevirt": kubevirt, "guest": realGuest, "ask": ask}
+	if len(os.Args) > 1 && parts[os.Args[1]] != nil {
+		if err := parts[os.Args[1]](os.Args[2:]); err != nil {
+			fmt.Fprintln(os.Stderr, os.Args[1]+":", err)
 			os.Exit(1)
 		}
 		return
