@@ -24,6 +24,7 @@ PODS = ("0b6c7d1e-1111-4222-8333-000000000001", "0b6c7d1e-1111-4222-8333-0000000
 NOT_YET_HERE = (("Paused", "Migration"), ("Paused", "StartingUp"))
 SEEN = 5.0  # seconds until a launcher tells what libvirt knows
 KILL_AFTER = 15.0  # seconds after the grace time
+RESERVE = 10.0  # of it, for the guest's own shutdown
 
 
 class LaunchersTest(unittest.TestCase):
@@ -69,6 +70,23 @@ class LaunchersTest(unittest.TestCase):
         self.assertTrue(until(old.has_ended, SEEN))
         self.assertFalse((old.pods / PODS[0]).exists())
 
+    def test_a_guest_that_cannot_be_moved_is_shut_down_before_it_would_be_killed(self):
+        guests.start(self.source, Guest(NAME, 96, 64, 64, 64))
+        one = self.launcher(self.source, PODS[0], grace=10)
+        begun = time.monotonic()
+        one.terminate()
+
+        settings = moves.Settings(bandwidth=16, limit=10 + KILL_AFTER - RESERVE)
+        made = moves.migrate(self.source, self.target, NAME, settings)
+        self.assertEqual(made.end, "aborted", made.error)
+        self.assertTrue(until(lambda: one.metadata()["Migration"]["Failed"], SEEN))
+        one.ask("ShutdownVirtualMachine")
+
+        self.assertTrue(until(lambda: guests.state(self.source, NAME)[0] == "shut off", RESERVE))
+        self.assertLess(time.monotonic() - begun, 10 + KILL_AFTER)
+        self.assertEqual(guests.state(self.source, NAME), ("shut off", "shutdown"))
+        self.assertEqual(guests.state(self.target, NAME)[0], "absent")
+
     def test_a_guest_that_is_asked_to_shut_down_does_so(self):
         guests.start(self.source, Guest(NAME))
         one = self.launcher(self.source, PODS[0])
@@ -97,7 +115,9 @@ if __name__ == "__main__":
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     PROGRAM = Path(sys.argv.pop(1))
-    missing = missing_part() or ("" if PROGRAM.is_file() else f"{PROGRAM} is not built (tools/lib/launchers.sh)")
+    missing = missing_part()
+    if not missing and not PROGRAM.is_file():
+        missing = f"{PROGRAM} is not built (tools/lib/launchers.sh)"
     if missing:
         print(f"no lab: {missing}")
         sys.exit(0)
