@@ -56,9 +56,11 @@ void ClusterObjects::start(TaskScope& scope) {
         run(scope, migrations);
         run(scope, launchers);
     }
+    if (namespaces_) {
+        run(scope, namespaces);
+    }
     if (moves_) {
         run(scope, policies);
-        run(scope, namespaces);
         run(scope, plugins);
     }
 }
@@ -73,9 +75,11 @@ std::vector<FollowedKind> ClusterObjects::kinds() const {
         kinds.push_back(followed(migrations.reflector()));
         kinds.push_back(followed(launchers.reflector()));
     }
+    if (namespaces_) {
+        kinds.push_back(followed(namespaces.reflector()));
+    }
     if (moves_) {
         kinds.push_back(followed(policies.reflector()));
-        kinds.push_back(followed(namespaces.reflector()));
         if (plugins.reflector().state() != kube::ReflectorState::absent) {
             kinds.push_back(followed(plugins.reflector()));
         }

@@ -36,8 +36,9 @@ struct ClusterObjects {
 
     /// VMIs, their migrations and launchers are followed too.
     void follow_vms() { vms_ = true; }
-    /// And what decides about a migration, and the hook of ours.
-    void follow_moves() { vms_ = moves_ = true; }
+    void follow_namespaces() { namespaces_ = true; }
+    /// All of them, with what else decides about a migration, and the hook of ours.
+    void follow_moves() { vms_ = namespaces_ = moves_ = true; }
 
     /// Runs what is followed.
     void start(TaskScope& scope);
@@ -58,6 +59,7 @@ struct ClusterObjects {
 
 private:
     bool vms_ = false;
+    bool namespaces_ = false;
     bool moves_ = false;
 };
 

@@ -18,9 +18,11 @@
 #include "aggregator/cluster_token_owners.h"
 #include "aggregator/evacuation_desk.h"
 #include "aggregator/front_proxy.h"
+#include "aggregator/grace_admission.h"
 #include "aggregator/hook_keeper.h"
 #include "aggregator/level_labels.h"
 #include "aggregator/live_settings.h"
+#include "aggregator/placement_admission.h"
 #include "aggregator/query_paths.h"
 #include "base/logging.h"
 #include "daemon/http_server.h"
@@ -37,8 +39,8 @@ namespace {
 /// Of the 5 s that a stop may take.
 constexpr std::chrono::milliseconds release_limit{1000};
 constexpr const char* lease_name = "virt-scout-aggregator";
-/// daemonset/base/first-placement.yaml
-constexpr const char* webhook_name = "virt-scout-first";
+/// daemonset/base/first-placement.yaml, daemonset/base/launcher-grace.yaml
+constexpr std::array<const char*, 2> webhook_names{"virt-scout-first", "virt-scout-grace"};
 /// daemonset/base/query.yaml
 constexpr const char* api_service_name = "v1alpha1.query.virt-scout.io";
 /// A review holds a pod, perhaps with its predecessor; the API server takes objects of 3 MiB. It
@@ -123,11 +125,12 @@ struct ClusterSide::Parts {
                  client, clock,
                  {.levels = std::move(settings.levels), .plan = {}, .seed = random_seed()}),
           placement({.levels = labels, .settings = live, .events = events}),
+          grace(objects.namespaces),
           certificates(
               loop, client, [this] { return elector.may_write_until(); },
               {.space = settings.space,
                .names = std::move(settings.https.names),
-               .webhooks = {webhook_name},
+               .webhooks = {webhook_names.begin(), webhook_names.end()},
                .api_services = {api_service_name},
                .files = std::move(settings.https.files),
                .seed = random_seed()},
@@ -159,6 +162,7 @@ struct ClusterSide::Parts {
     CpuProfiles profiles;
     LevelLabels labels;
     PlacementAdmission placement;
+    GraceAdmission grace;
     ServingCertificates certificates;
     AgentCertificates agents;
     ClusterTokenOwners owners;
@@ -282,6 +286,10 @@ Status ClusterSide::serve_https() {
     parts_->https->route("POST", "/first", [this](daemon::HttpRequest request) {
         return parts_->placement.serve(std::move(request));
     });
+    parts_->objects.follow_namespaces();  // whose labels may ask for more grace
+    parts_->https->route("POST", "/grace", [this](daemon::HttpRequest request) {
+        return parts_->grace.serve(std::move(request));
+    });
     if (parts_->queries != nullptr) {
         serve_queries();
     }
@@ -359,6 +367,7 @@ ClusterFacts ClusterSide::facts() const {
     }
     facts.agents_certified = parts_->agents.count();
     facts.placement = parts_->placement.counters();
+    facts.grace = parts_->grace.counters();
     if (parts_->queries != nullptr) {
         facts.queries = parts_->queries->counters();
     }

@@ -15,7 +15,7 @@
 #include "aggregator/cpu_profiles.h"
 #include "aggregator/evacuation_desk.h"
 #include "aggregator/hook_keeper.h"
-#include "aggregator/placement_admission.h"
+#include "aggregator/pod_admission.h"
 #include "aggregator/query_api.h"
 #include "aggregator/serving_certificates.h"
 #include "base/certificates.h"
@@ -70,7 +70,8 @@ struct ClusterFacts {
     std::uint64_t labels_failed = 0;
     ServingFacts serving;                ///< empty: no certificate is needed
     std::uint64_t agents_certified = 0;  ///< certificates for agents
-    PlacementCounters placement;
+    AdmissionCounters placement;         ///< first placement
+    AdmissionCounters grace;
     QueryCounters queries;
     EvacuationCounters evacuations;
     HookCounters hook;

@@ -45,16 +45,24 @@ MetricFamily counter(const char* name, const char* help, std::uint64_t number) {
     return family(name, help, MetricType::Counter, {{"", "", number}});
 }
 
+void add_admissions(const char* name, const char* help, const AdmissionCounters& counters,
+                    std::vector<MetricFamily>& out) {
+    out.push_back(family(name, help, MetricType::Counter,
+                         {{"result", "patched", counters.patched},
+                          {"result", "unchanged", counters.admitted - counters.patched},
+                          {"result", "refused", counters.refused}}));
+}
+
 void add_https(const ClusterFacts& facts, std::vector<MetricFamily>& out) {
-    const auto& placement = facts.placement;
-    out.push_back(family("virt_scout_admissions_total",
-                         "Questions of the API server about new pods, by what came of them.",
-                         MetricType::Counter,
-                         {{"result", "patched", placement.patched},
-                          {"result", "unchanged", placement.admitted - placement.patched},
-                          {"result", "refused", placement.refused}}));
+    add_admissions("virt_scout_admissions_total",
+                   "Questions of the API server about new pods, by what came of them.",
+                   facts.placement, out);
+    add_admissions("virt_scout_grace_admissions_total",
+                   "Questions of the API server about launchers that shall have more time.",
+                   facts.grace, out);
     out.push_back(counter("virt_scout_admission_warnings_total",
-                          "Answers to them that had a warning.", placement.warned));
+                          "Answers to both that had a warning.",
+                          facts.placement.warned + facts.grace.warned));
     out.push_back(family("virt_scout_queries_total",
                          "Questions of users by way of the API server, by what came of them.",
                          MetricType::Counter,

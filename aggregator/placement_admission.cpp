@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "base/logging.h"
 #include "cluster/level_keeper.h"
 #include "cluster/name_list.h"
 
@@ -26,42 +25,20 @@ std::string unmet_note(const cluster::LevelRequirement& required,
 PlacementAdmission::PlacementAdmission(Sources sources) : sources_(std::move(sources)) {}
 
 Task<daemon::HttpAnswer> PlacementAdmission::serve(daemon::HttpRequest request) {
-    co_return answer(std::move(request.body));
+    co_return answer_about_pod(
+        std::move(request.body), "the pod is placed without a level",
+        [this](const auto& asked, const auto& pod, auto& answer) { judge(asked, pod, answer); },
+        counters_);
 }
 
-daemon::HttpAnswer PlacementAdmission::answer(std::string body) {
-    auto request = kube::decode_admission_review(kube::PaddedText::of(body));
-    if (!request) {
-        ++counters_.refused;
-        return {.status = 400, .body = request.error().message + "\n"};
-    }
-    auto answer = judge(*request);
-    ++counters_.admitted;
-    counters_.patched += answer.patch.empty() ? 0 : 1;
-    counters_.warned += answer.warnings.empty() ? 0 : 1;
-    // Whoever reads a warning sees no sender.
-    for (auto& warning : answer.warnings) {
-        warning.insert(0, "virt-scout: ");
-    }
-    return {.content_type = "application/json", .body = kube::admission_json(answer)};
-}
-
-kube::AdmissionAnswer PlacementAdmission::judge(kube::AdmissionRequest& request) {
-    kube::AdmissionAnswer answer{.uid = request.uid, .patch = {}, .warnings = {}};
-    if (!request.group.empty() || request.kind != "Pod" || request.operation != "CREATE") {
-        answer.warnings.push_back("expected a Pod that is created, found " +
-                                  log_value(request.kind) + " and " + log_value(request.operation) +
-                                  "; see the rules of the webhook configuration");
-        return answer;
-    }
-    const auto pod = kube::decode_new_pod(kube::PaddedText::of(request.object));
-    const auto first = pod ? cluster::is_first_of_host_model(*pod) : fail(pod.error());
+void PlacementAdmission::judge(const kube::AdmissionRequest& request, const kube::NewPod& pod,
+                               kube::AdmissionAnswer& answer) {
+    const auto first = cluster::is_first_of_host_model(pod);
     if (!first) {
         answer.warnings.push_back("the pod is placed without a level: " + first.error().message);
     } else if (*first) {
-        place(request, *pod, answer);
+        place(request, pod, answer);
     }
-    return answer;
 }
 
 void PlacementAdmission::place(const kube::AdmissionRequest& request, const kube::NewPod& pod,

@@ -1,27 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include "aggregator/level_labels.h"
 #include "aggregator/live_settings.h"
+#include "aggregator/pod_admission.h"
 #include "base/task.h"
 #include "cluster/first_placement.h"
 #include "cluster/placement_rules.h"
 #include "daemon/http_server.h"
-#include "kube/admission_review.h"
 #include "kube/event_recorder.h"
-#include "kube/objects/new_pod.h"
 
 namespace scout::aggregator {
-
-struct PlacementCounters {
-    std::uint64_t admitted = 0;  ///< requests that were answered; none is ever denied
-    std::uint64_t patched = 0;
-    std::uint64_t warned = 0;
-    std::uint64_t refused = 0;  ///< bodies that are no request
-};
 
 /// The webhook for first launcher pods of host-model VMs (design §7): lets them start on nodes of
 /// the level that is demanded. Any replica answers, whoever leads. What it cannot judge it lets
@@ -46,11 +37,11 @@ public:
     [[nodiscard]] const cluster::PlacementRules& rules() const noexcept {
         return sources_.settings.current().placement;
     }
-    [[nodiscard]] const PlacementCounters& counters() const noexcept { return counters_; }
+    [[nodiscard]] const AdmissionCounters& counters() const noexcept { return counters_; }
 
 private:
-    [[nodiscard]] daemon::HttpAnswer answer(std::string body);
-    [[nodiscard]] kube::AdmissionAnswer judge(kube::AdmissionRequest& request);
+    void judge(const kube::AdmissionRequest& request, const kube::NewPod& pod,
+               kube::AdmissionAnswer& answer);
     void place(const kube::AdmissionRequest& request, const kube::NewPod& pod,
                kube::AdmissionAnswer& answer);
     [[nodiscard]] std::string unwritten_note(const cluster::PlacementRules& rules,
@@ -59,7 +50,7 @@ private:
     void tell_vmi(const std::string& space, const kube::NewPod& pod, std::string note);
 
     Sources sources_;
-    PlacementCounters counters_;
+    AdmissionCounters counters_;
 };
 
 }  // namespace scout::aggregator

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kube/objects/new_pod.h"
 
+#include "kube/objects/read_launcher.h"
 #include "kube/objects/read_meta.h"
 
 namespace scout::kube {
@@ -14,14 +15,17 @@ Result<NewPod> decode_new_pod(PaddedText object) {
     }
     NewPod pod;
     RawObject affinity{pod.affinity};
+    LauncherContainers containers{pod.launcher_grace};
     auto status =
         document->read(Nested{"metadata",
                               Nested{"labels", Field{"kubevirt.io", pod.role},
                                      Field{"kubevirt.io/created-by", pod.vmi_uid},
                                      Field{"kubevirt.io/migrationJobUID", pod.migration_uid}},
-                              Nested{"annotations", Field{"kubevirt.io/domain", pod.vmi_name}}},
+                              Nested{"annotations", Field{"kubevirt.io/domain", pod.vmi_name},
+                                     Field{grace_key, pod.wanted_grace}}},
                        Nested{"spec", Nested{"nodeSelector", Field{"kubernetes.io/arch", pod.arch}},
-                              Field{"affinity", affinity}});
+                              Field{"affinity", affinity}, Field{"containers", containers},
+                              Field{"terminationGracePeriodSeconds", pod.grace}});
     return decoded(std::move(pod), std::move(status));
 }
 

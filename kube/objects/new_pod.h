@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 
 #include "base/result.h"
+#include "kube/objects/launcher_grace.h"
 #include "kube/padded_text.h"
 
 namespace scout::kube {
+
+/// In the annotations of a VM's template, or the labels of a namespace: after how many seconds the
+/// launchers there may kill their guests at the earliest.
+inline constexpr const char* grace_key = "virt-scout.io/launcher-grace-seconds";
 
 /// What we use of a pod that is about to be made, which has no uid and often no name yet.
 struct NewPod {
@@ -15,8 +21,11 @@ struct NewPod {
     std::optional<std::string> migration_uid;  ///< of a migration's target
     std::string vmi_name;                      ///< as of a LauncherPod
     std::string vmi_uid;
-    std::string arch;      ///< of the nodes that it is for; empty: any
-    std::string affinity;  ///< spec.affinity, JSON as it stands; empty: none
+    std::string arch;                           ///< of the nodes that it is for; empty: any
+    std::string affinity;                       ///< spec.affinity, JSON as it stands; empty: none
+    std::optional<std::chrono::seconds> grace;  ///< spec.terminationGracePeriodSeconds
+    std::optional<LauncherGrace> launcher_grace;
+    std::string wanted_grace;  ///< annotation of grace_key, copied from the VMI; empty: none
 };
 
 /// Errors: invalid, with the path of what is wrong.

@@ -11,6 +11,7 @@
 
 #include "cluster/cpu_profile.h"
 #include "cluster/levels.h"
+#include "kube/objects/new_pod.h"
 #include "kube/reviews.h"
 #include "tests/aggregator/bed_cluster_fixture.h"
 #include "tests/aggregator/host_model_objects.h"
@@ -82,6 +83,42 @@ protected:
             client->create({.resource = kube::resources::pods(), .object = {.space = space}},
                            json::serialize(pod), options));
     }
+    /// What becomes of a launcher pod of a VM that has this annotation of ours.
+    [[nodiscard]] json::value dry_run_with_grace(const json::object& annotations) {
+        const json::object pod{{"apiVersion", "v1"},
+                               {"kind", "Pod"},
+                               {"metadata",
+                                {{"name", "launcher"},
+                                 {"labels", {{"kubevirt.io", "virt-launcher"}}},
+                                 {"annotations", annotations}}},
+                               {"spec",
+                                {{"serviceAccountName", "virt-scout-agent"},
+                                 {"terminationGracePeriodSeconds", 60},
+                                 {"containers",
+                                  {{{"name", "compute"},
+                                    {"image", "none"},
+                                    {"command", {"monitor", "--grace-period-seconds", "45"}}}}}}}};
+        kube::CallOptions options;
+        options.dry_run = true;
+        return done(
+            client->create({.resource = kube::resources::pods(), .object = {.space = space}},
+                           json::serialize(pod), options));
+    }
+    /// The bed routes no Services: the webhooks of that object call us by URL.
+    void call_by_url(const kube::Target& webhook, const std::string& url) {
+        ASSERT_TRUE(run_until([&] {
+            return test::at(done(client->get(webhook)), "/webhooks/0/clientConfig/caBundle")
+                .is_string();
+        }));
+        json::array patch;
+        const auto count = test::at(done(client->get(webhook)), "/webhooks").as_array().size();
+        for (std::size_t i = 0; i < count; ++i) {
+            const auto config = "/webhooks/" + std::to_string(i) + "/clientConfig";
+            patch.push_back({{"op", "remove"}, {"path", config + "/service"}});
+            patch.push_back({{"op", "add"}, {"path", config + "/url"}, {"value", url}});
+        }
+        done(client->json_patch(webhook, json::serialize(patch)));
+    }
     [[nodiscard]] static json::object labels(const std::string& key, const json::value& value) {
         return {{"metadata", {{"labels", {{key, value}}}}}};
     }
@@ -140,17 +177,7 @@ TEST_F(BedManifestsTest, ALauncherPodIsToldTheLevelThatTheScoutConfigRequires) {
                                .object = {.space = {}, .name = "virt-scout-first"}};
     done(client->merge_patch(
         config, R"({"spec":{"placement":{"requireHostModelMigratabilityLevel":40}}})"));
-    ASSERT_TRUE(run_until([&] {
-        return test::at(done(client->get(webhook)), "/webhooks/0/clientConfig/caBundle")
-            .is_string();
-    }));
-    // The bed routes no Services.
-    const json::array by_url{
-        {{"op", "remove"}, {"path", "/webhooks/0/clientConfig/service"}},
-        {{"op", "add"},
-         {"path", "/webhooks/0/clientConfig/url"},
-         {"value", "https://127.0.0.1:" + std::to_string(side->https_port()) + "/first"}}};
-    done(client->json_patch(webhook, json::serialize(by_url)));
+    call_by_url(webhook, "https://127.0.0.1:" + std::to_string(side->https_port()) + "/first");
     ASSERT_TRUE(run_until([this] { return level("placement-b") == "100"; }));
 
     // A webhook that was changed is asked a moment later.
@@ -165,6 +192,35 @@ TEST_F(BedManifestsTest, ALauncherPodIsToldTheLevelThatTheScoutConfigRequires) {
     EXPECT_GT(side->facts().placement.patched, 0U);
     EXPECT_EQ(side->facts().serving.trouble, "");
     done(client->merge_patch(config, R"({"spec":{"placement":null}})"));
+    stop(std::move(side));
+    done(client->remove(webhook, {}));
+}
+
+TEST_F(BedManifestsTest, ALauncherGetsTheTimeThatItsVmOrItsNamespaceWants) {
+    auto side = start(account("virt-scout-aggregator"), space,
+                      {.listen = "127.0.0.1:0", .names = {"127.0.0.1"}, .files = {}});
+    const kube::Target webhook{.resource = kube::resources::mutating_webhook_configurations(),
+                               .object = {.space = {}, .name = "virt-scout-grace"}};
+    call_by_url(webhook, "https://127.0.0.1:" + std::to_string(side->https_port()) + "/grace");
+    const auto grace_of = [this](const json::object& annotations) {
+        const auto pod = dry_run_with_grace(annotations);
+        return json::serialize(test::at(pod, "/spec/containers/0/command/2")) + " of " +
+               json::serialize(test::at(pod, "/spec/terminationGracePeriodSeconds"));
+    };
+    const json::object wanting{{kube::grace_key, "300"}};
+
+    // A webhook that was changed is asked a moment later.
+    EXPECT_TRUE(run_until([&] { return grace_of(wanting) == R"("300" of 315)"; }));
+    EXPECT_EQ(grace_of({}), R"("45" of 60)") << "nobody wants more";
+    EXPECT_EQ(side->facts().grace.patched, side->facts().grace.admitted)
+        << "of pods for which nobody wants more nothing is asked";
+
+    const kube::Target own{.resource = kube::resources::namespaces(),
+                           .object = {.space = {}, .name = space}};
+    done(client->merge_patch(own, json::serialize(labels(kube::grace_key, "200"))));
+    EXPECT_TRUE(run_until([&] { return grace_of({}) == R"("200" of 215)"; }));
+    EXPECT_EQ(grace_of(wanting), R"("300" of 315)") << "the VM comes first";
+    done(client->merge_patch(own, json::serialize(labels(kube::grace_key, nullptr))));
     stop(std::move(side));
     done(client->remove(webhook, {}));
 }

@@ -10,7 +10,8 @@
 
 namespace scout::cluster::test {
 
-/// The document with a JSON Patch applied; of RFC 6902 only `add`, as an API server does it. Throws
+/// The document with a JSON Patch applied; of RFC 6902 only `add` and, of what is there, `replace`,
+/// as an API server does it. Throws
 /// std::runtime_error where the server would refuse the patch. No patch: the document.
 inline boost::json::value patched(boost::json::value document, std::string_view patch) {
     if (patch.empty()) {
@@ -18,12 +19,20 @@ inline boost::json::value patched(boost::json::value document, std::string_view 
     }
     const auto operations = boost::json::parse(patch);
     for (const auto& operation : operations.as_array()) {
-        if (operation.at("op").as_string() != "add") {
-            throw std::runtime_error("only 'add' is known here");
-        }
         const std::string_view path{operation.at("path").as_string()};
-        const auto slash = path.rfind('/');
         boost::system::error_code error;
+        if (operation.at("op").as_string() == "replace") {
+            auto* there = document.find_pointer(path, error);
+            if (there == nullptr) {
+                throw std::runtime_error("nothing at " + std::string{path});
+            }
+            *there = operation.at("value");
+            continue;
+        }
+        if (operation.at("op").as_string() != "add") {
+            throw std::runtime_error("only 'add' and 'replace' are known here");
+        }
+        const auto slash = path.rfind('/');
         auto* parent = document.find_pointer(path.substr(0, slash), error);
         if (parent == nullptr) {
             throw std::runtime_error("nothing at " + std::string{path.substr(0, slash)});

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+
+#include "kube/json.h"
+#include "kube/objects/launcher_grace.h"
+
+// Shared by the decoders of pods.
+
+namespace scout::kube {
+
+/// The spec.containers of a launcher, of which its grace is kept; none: it has no such flag, or one
+/// that is no number.
+struct LauncherContainers {
+    std::optional<LauncherGrace>& target;
+};
+[[nodiscard]] Status read_json(JsonValue value, LauncherContainers& target);
+
+}  // namespace scout::kube
