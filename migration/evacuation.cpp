@@ -9,6 +9,7 @@ namespace scout::migration {
 namespace {
 
 using std::chrono::milliseconds;
+using Why = EvacuationWhy;
 
 constexpr std::chrono::seconds our_pause{1};
 constexpr unsigned most_doublings = 10;
@@ -119,15 +120,16 @@ void Evacuation::heard_leader(SteadyTime now) {
     leader_heard_ = std::max(leader_heard_, now);
 }
 
-void Evacuation::enter(EvacuationState state, std::string reason) {
+void Evacuation::enter(EvacuationState state, Reason reason) {
     state_ = state;
-    reason_ = std::move(reason);
+    why_ = reason.why;
+    reason_ = std::move(reason.text);
 }
 
 void Evacuation::judge(SteadyTime now) {
     if (state_ == EvacuationState::idle && launcher_.marked && launcher_.alive) {
         enter(EvacuationState::suspected,
-              "its launcher was told to stop, and the VMI is being read");
+              {Why::going_on, "its launcher was told to stop, and the VMI is being read"});
     }
     switch (state_) {
         case EvacuationState::idle:
@@ -147,7 +149,7 @@ void Evacuation::judge(SteadyTime now) {
             return;
         case EvacuationState::given_up:
             if (!is_over(now) && !taking_back() && unfinished() == nullptr) {
-                enter(EvacuationState::released, reason_);
+                enter(EvacuationState::released, {why_, reason_});
             }
             return;
     }
@@ -166,84 +168,88 @@ bool Evacuation::is_unheard() const {
 bool Evacuation::is_over(SteadyTime now) {
     const bool elsewhere = vmi_ && !vmi_->node.empty() && vmi_->node != settings_.node;
     const bool saved = state_ == EvacuationState::moving && launcher_.post_copy;
-    std::string reason;
+    Reason reason;
     if (vmi_gone_) {
-        reason = "the VMI is gone";
+        reason = {Why::deleted, "the VMI is gone"};
     } else if (vmi_ && vmi_->deleting) {
-        reason = "the VMI is being deleted";
-    } else if (elsewhere) {
-        enter(EvacuationState::moved, "it runs on " + vmi_->node);
-        return true;
-    } else if (launcher_.moved_away) {
-        enter(EvacuationState::moved, "its guest has left for another node");
+        reason = {Why::deleted, "the VMI is being deleted"};
+    } else if (elsewhere || launcher_.moved_away) {
+        enter(EvacuationState::moved,
+              {Why::moved, elsewhere ? "it runs on " + vmi_->node
+                                     : std::string{"its guest has left for another node"}});
         return true;
     } else if (!launcher_.alive) {
-        reason = "its guest does not run any more";
+        reason = {Why::stopped, "its guest does not run any more"};
     } else if (launcher_.post_copy_failed) {
-        reason = "its guest was lost in a failed post-copy migration";
+        reason = {Why::failed, "its guest was lost in a failed post-copy migration"};
     } else if (vmi_ && vmi_->phase != "Running") {
-        reason = "the VMI is in phase " + vmi_->phase;
-    } else if (now >= (saved ? ends_at() : stop_by())) {
-        reason = state_ == EvacuationState::given_up
-                     ? reason_
-                     : "time is over: its guest needs the rest to stop by itself";
-    } else {
+        reason = {Why::stopped, "the VMI is in phase " + vmi_->phase};
+    } else if (now < (saved ? ends_at() : stop_by())) {
         return false;
+    } else if (state_ == EvacuationState::given_up) {
+        reason = {why_, reason_};
+    } else {
+        reason = {Why::too_late, "time is over: its guest needs the rest to stop by itself"};
     }
     enter(EvacuationState::released, std::move(reason));
     return true;
 }
 
 /// Why nobody shall move it, however much time there is.
-std::string Evacuation::why_no_move() const {
+Evacuation::Reason Evacuation::why_no_move() const {
     if (!settings_.act) {
-        return "it is only observed: evacuation.mode is not act";
+        return {Why::unwanted, "it is only observed: evacuation.mode is not act"};
+    }
+    if (launcher_.shutting_down) {
+        return {Why::stopped, "its guest was asked to shut down already"};
     }
     if (outlook_.liveness_kill) {
-        return "its liveness probe had it killed: a moved guest would be as ill";
+        return {Why::unwanted, "its liveness probe had it killed: a moved guest would be as ill"};
     }
     if (wanted_move(vmi_->strategy, vmi_->migratable) != WantedMove::none) {
         return {};
     }
     if (vmi_->strategy == EvictionStrategy::none) {
-        return "its eviction strategy is None";
+        return {Why::unwanted, "its eviction strategy is None"};
     }
-    return "it cannot be migrated" +
-           (vmi_->not_migratable.empty() ? std::string{} : ": " + vmi_->not_migratable);
+    return {Why::unwanted,
+            "it cannot be migrated" +
+                (vmi_->not_migratable.empty() ? std::string{} : ": " + vmi_->not_migratable)};
 }
 
 /// Why it cannot be moved in time; empty if it can, or if somebody else decides that.
-std::string Evacuation::why_too_late(SteadyTime now) const {
+Evacuation::Reason Evacuation::why_too_late(SteadyTime now) const {
     if (launcher_.post_copy && unfinished() != nullptr) {
         return {};
     }
     if (now >= cancel_at()) {
-        return "there is no time left to move it: its guest is killed in " +
-               in_seconds(left_until(ends_at(), now));
+        return {Why::too_late, "there is no time left to move it: its guest is killed in " +
+                                   in_seconds(left_until(ends_at(), now))};
     }
     if (wanted_move(vmi_->strategy, vmi_->migratable) == WantedMove::announce) {
         return {};
     }
     if (!outlook_.duration) {
-        return "a migration of it does not end";
+        return {Why::too_late, "a migration of it does not end"};
     }
     if (now + *outlook_.duration > cancel_at()) {
-        return "a migration of it needs " + in_seconds(*outlook_.duration) +
-               " at best, and there are " + in_seconds(left_until(cancel_at(), now));
+        return {Why::too_late, "a migration of it needs " + in_seconds(*outlook_.duration) +
+                                   " at best, and there are " +
+                                   in_seconds(left_until(cancel_at(), now))};
     }
     if (!outlook_.queued_in_time && unfinished() == nullptr) {
-        return "too many VMs of this node wait to be moved";
+        return {Why::too_many, "too many VMs of this node wait to be moved"};
     }
     return {};
 }
 
 void Evacuation::decide(SteadyTime now) {
-    auto reason = is_leaderless(now) ? std::string{leaderless} : why_no_move();
-    if (!reason.empty()) {
+    auto reason = is_leaderless(now) ? Reason{Why::leaderless, leaderless} : why_no_move();
+    if (!reason.text.empty()) {
         enter(EvacuationState::released, std::move(reason));
         return;
     }
-    enter(EvacuationState::held, "it is to be moved");
+    enter(EvacuationState::held, {Why::going_on, "it is to be moved"});
     follow(now);
 }
 
@@ -252,16 +258,16 @@ void Evacuation::follow(SteadyTime now) {
     if (state_ != EvacuationState::held && state_ != EvacuationState::moving) {
         return;
     }
-    if (auto reason = why_too_late(now); !reason.empty()) {
+    if (auto reason = why_too_late(now); !reason.text.empty()) {
         give_up(std::move(reason));
     } else if (state_ == EvacuationState::moving) {
         return;
-    } else if (auto other = why_no_move(); !other.empty()) {
+    } else if (auto other = why_no_move(); !other.text.empty()) {
         give_up(std::move(other));
     } else if (is_leaderless(now)) {
-        give_up(leaderless);
+        give_up({Why::leaderless, leaderless});
     } else if (is_unheard()) {
-        give_up("KubeVirt marks it for nobody, and so nobody moves it");
+        give_up({Why::failed, "KubeVirt marks it for nobody, and so nobody moves it"});
     }
 }
 
@@ -270,7 +276,8 @@ void Evacuation::follow_move(SteadyTime now) {
         const auto at = std::find_if(moves_.begin(), moves_.end(),
                                      [this](const auto& move) { return move.name == followed_; });
         if (at == moves_.end()) {
-            give_up("its migration " + followed_ + " was deleted: no other one is begun");
+            give_up({Why::failed,
+                     "its migration " + followed_ + " was deleted: no other one is begun"});
             return;
         }
         if (at->phase == MovePhase::failed) {
@@ -280,7 +287,7 @@ void Evacuation::follow_move(SteadyTime now) {
     }
     if (const auto* const move = unfinished()) {
         followed_ = move->name;
-        enter(EvacuationState::moving, "migration " + followed_ + " is under way");
+        enter(EvacuationState::moving, {Why::going_on, "migration " + followed_ + " is under way"});
     }
 }
 
@@ -295,22 +302,24 @@ void Evacuation::take_failure(SteadyTime now) {
         return;
     }
     if (now + pause + outlook_.duration.value_or(milliseconds{0}) > cancel_at()) {
-        give_up("migration " + failed + " failed, and the next one would be too late");
+        give_up(
+            {Why::failed, "migration " + failed + " failed, and the next one would be too late"});
         return;
     }
-    enter(EvacuationState::held, "migration " + failed + " failed, the next one follows");
+    enter(EvacuationState::held,
+          {Why::going_on, "migration " + failed + " failed, the next one follows"});
     if (std::exchange(ours_, false)) {
         requested_ = false;
         not_before_ = now + pause;
     }
 }
 
-void Evacuation::give_up(std::string reason) {
+void Evacuation::give_up(Reason reason) {
     enter(EvacuationState::given_up, std::move(reason));
     pause_ = milliseconds{0};
     not_before_ = {};
     if (!taking_back() && unfinished() == nullptr) {
-        enter(EvacuationState::released, std::move(reason_));
+        enter(EvacuationState::released, {why_, std::move(reason_)});
     }
 }
 

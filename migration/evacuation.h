@@ -27,13 +27,28 @@ enum class EvacuationState : std::uint8_t {
 };
 [[nodiscard]] std::string_view to_string(EvacuationState state) noexcept;  // "given-up", …
 
+/// Why it is in its state, for who counts.
+enum class EvacuationWhy : std::uint8_t {
+    going_on,
+    moved,
+    deleted,   ///< the VMI is deleted or gone
+    stopped,   ///< its guest stops, or does not run any more
+    unwanted,  ///< by its eviction strategy, for what it is, or by the mode
+    too_late,  ///< there is no time to move it
+    too_many,  ///< others are moved first
+    leaderless,
+    failed,  ///< refused, failed, or ended by others
+};
+[[nodiscard]] std::string_view to_string(EvacuationWhy why) noexcept;  // "too-late", …
+
 /// What the launcher says of its domain (dossier §1.6).
 struct LauncherFacts {
     bool alive = false;
     bool marked = false;
     bool post_copy = false;  ///< its migration is in that mode: the guest runs on the target
     bool post_copy_failed = false;
-    bool moved_away = false;  ///< its guest has left it for another node
+    bool moved_away = false;     ///< its guest has left it for another node
+    bool shutting_down = false;  ///< its guest was asked to shut down already (ACPI)
 };
 
 /// What a VMI says of itself.
@@ -162,6 +177,7 @@ public:
     }
     /// Why it is in this state, for people.
     [[nodiscard]] const std::string& reason() const noexcept { return reason_; }
+    [[nodiscard]] EvacuationWhy why() const noexcept { return why_; }
     /// Until when its guest must have begun to stop, if it is not moved.
     [[nodiscard]] SteadyTime stop_by() const noexcept;
     /// Until when a move of it must have ended.
@@ -181,10 +197,15 @@ private:
     [[nodiscard]] bool is_over(SteadyTime now);
     [[nodiscard]] bool is_leaderless(SteadyTime now) const noexcept;
     [[nodiscard]] bool is_unheard() const;
-    [[nodiscard]] std::string why_no_move() const;
-    [[nodiscard]] std::string why_too_late(SteadyTime now) const;
-    void enter(EvacuationState state, std::string reason);
-    void give_up(std::string reason);
+    /// A reason; empty: there is none.
+    struct Reason {
+        EvacuationWhy why = EvacuationWhy::going_on;
+        std::string text;
+    };
+    [[nodiscard]] Reason why_no_move() const;
+    [[nodiscard]] Reason why_too_late(SteadyTime now) const;
+    void enter(EvacuationState state, Reason reason);
+    void give_up(Reason reason);
     void take_failure(SteadyTime now);
     void take_outcome(const EvacuationOrder& order, StepOutcome outcome);
     void try_later(SteadyTime now);
@@ -200,6 +221,7 @@ private:
     EvacuationSettings settings_;
     EvacuationState state_ = EvacuationState::idle;
     std::string reason_;
+    EvacuationWhy why_ = EvacuationWhy::going_on;
 
     LauncherFacts launcher_;
     SteadyTime marked_at_{};

@@ -35,6 +35,30 @@ std::string_view to_string(EvacuationState state) noexcept {
     return "released";
 }
 
+std::string_view to_string(EvacuationWhy why) noexcept {
+    switch (why) {
+        case EvacuationWhy::moved:
+            return "moved";
+        case EvacuationWhy::deleted:
+            return "deleted";
+        case EvacuationWhy::stopped:
+            return "stopped";
+        case EvacuationWhy::unwanted:
+            return "unwanted";
+        case EvacuationWhy::too_late:
+            return "too-late";
+        case EvacuationWhy::too_many:
+            return "too-many";
+        case EvacuationWhy::leaderless:
+            return "leaderless";
+        case EvacuationWhy::failed:
+            return "failed";
+        case EvacuationWhy::going_on:
+            break;
+    }
+    return "going-on";
+}
+
 std::string_view to_string(EvacuationStep step) noexcept {
     switch (step) {
         case EvacuationStep::read_vmi:
@@ -204,8 +228,10 @@ void Evacuation::take_outcome(const EvacuationOrder& order, StepOutcome outcome)
         case EvacuationStep::read_vmi:
         case EvacuationStep::list_moves:
             // Refused: a right is missing. Without them nothing can be asked for.
-            give_up("the " + std::string{order.step == EvacuationStep::read_vmi ? "VMI" : "VMIMs"} +
-                    " may not be read");
+            give_up({EvacuationWhy::failed,
+                     "the " +
+                         std::string{order.step == EvacuationStep::read_vmi ? "VMI" : "VMIMs"} +
+                         " may not be read"});
             break;
         case EvacuationStep::stamp:
             requested_ = done;
@@ -225,7 +251,7 @@ void Evacuation::take_outcome(const EvacuationOrder& order, StepOutcome outcome)
             // Somebody else may have been faster.
             moves_known_ = done;
             if (!done && ++refusals_ > 1) {
-                give_up("KubeVirt refuses to migrate it");
+                give_up({EvacuationWhy::failed, "KubeVirt refuses to migrate it"});
             }
             break;
         case EvacuationStep::cancel_mark:
