@@ -159,9 +159,11 @@ void Agent::protect() {
     if (parts_.launchers == nullptr) {
         return;
     }
-    Protection::Options options{
-        .evacuations = {.node = options_.node_name, .assumed = options_.assumed},
-        .hook_socket = options_.hook_socket};
+    Protection::Options options{.evacuations = {.node = options_.node_name,
+                                                .assumed = options_.assumed,
+                                                .hook = !options_.hook_socket.empty()},
+                                .hook_socket = options_.hook_socket,
+                                .state_dir = options_.prober.state_dir};
     protection_ = std::make_unique<Protection>(
         std::move(options), Protection::Parts{.loop = parts_.loop,
                                               .clock = parts_.clock,
@@ -170,6 +172,7 @@ void Agent::protect() {
                                               .registry = *registry_,
                                               .has_leader = parts_.link != nullptr,
                                               .tell = [this] { report_pacer_.wake(); }});
+    protection_->tell(health_);
     protection_->spawn(scope_);
 }
 

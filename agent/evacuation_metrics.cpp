@@ -49,8 +49,11 @@ void EvacuationMetrics::set(const ByState& count) {
     }
 }
 
-void EvacuationMetrics::ended(EvacuationState outcome) {
-    ends_.Add({{"outcome", std::string{migration::to_string(outcome)}}}).Increment();
+void EvacuationMetrics::ended(EvacuationState outcome, migration::EvacuationWhy why) {
+    ends_
+        .Add({{"outcome", std::string{migration::to_string(outcome)}},
+              {"reason", std::string{migration::to_string(why)}}})
+        .Increment();
 }
 
 void EvacuationMetrics::called(HookOutcome outcome, std::chrono::duration<double> took) {

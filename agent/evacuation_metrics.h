@@ -36,7 +36,7 @@ public:
     using ByState = std::array<unsigned, 7>;
     /// How many evacuations there are in each state.
     void set(const ByState& count);
-    void ended(migration::EvacuationState outcome);
+    void ended(migration::EvacuationState outcome, migration::EvacuationWhy why);
     void called(HookOutcome outcome, std::chrono::duration<double> took);
 
 private:

@@ -38,7 +38,7 @@ bool Evacuations::is_mode(EvacuationMode mode) const noexcept {
 /// mark on.
 FollowedLauncher::Made Evacuations::made(SteadyTime now) const {
     const auto rules = rules_.value_or(EvacuationRules{});
-    FollowedLauncher::Made made{.assumed = options_.assumed, .leader_heard = now};
+    FollowedLauncher::Made made{.assumed = options_.assumed, .leader_heard = now, .marked_at = now};
     made.settings.node = options_.node;
     made.settings.act = rules.mode != EvacuationMode::off;
     made.settings.stamp = rules.stamp;
@@ -69,9 +69,32 @@ FollowedLauncher* Evacuations::adopt(const std::string& pod_uid, const launcher:
     if (!is_told_to_stop(domain) || (twin != nullptr && !twin->is_over())) {
         return nullptr;
     }
-    const auto [at, added] = followed_.try_emplace(pod_uid, pod_uid, domain, made(now), now);
+    auto how = made(now);
+    how.marked_at = marked_at(pod_uid, now);
+    const auto [at, added] = followed_.try_emplace(pod_uid, pod_uid, domain, how, now);
     members_changed_ = members_changed_ || added;
     return &at->second;
+}
+
+SteadyTime Evacuations::marked_at(const std::string& pod_uid, SteadyTime now) {
+    const auto [at, added] = marks_.try_emplace(pod_uid, now);
+    marks_revision_ += added ? 1 : 0;
+    return at->second;
+}
+
+/// In any mode, for the rules may change.
+void Evacuations::note_marks(const launcher::LauncherTable& launchers, SteadyTime now) {
+    const auto& all = launchers.launchers();
+    for (const auto& [pod, launcher] : all) {
+        if (launcher.domain && is_told_to_stop(*launcher.domain)) {
+            static_cast<void>(marked_at(pod, now));
+        }
+    }
+    // Before they are found nobody knows which are gone.
+    if (!all.empty()) {
+        marks_revision_ +=
+            std::erase_if(marks_, [&all](const auto& each) { return !all.contains(each.first); });
+    }
 }
 
 void Evacuations::follow(const launcher::LauncherTable& launchers, SteadyTime now) {
@@ -81,6 +104,7 @@ void Evacuations::follow(const launcher::LauncherTable& launchers, SteadyTime no
         const bool there = at != all.end() && at->second.domain;
         each.saw(there ? &*at->second.domain : nullptr, now);
     }
+    note_marks(launchers, now);
     if (!rules_ || is_mode(EvacuationMode::off)) {
         return;
     }
@@ -159,7 +183,7 @@ void Evacuations::note(const std::string& pod_uid, FollowedLauncher& launcher) {
                  migration::to_string(line.state), log_value(line.space + "/" + line.vmi),
                  log_value(pod_uid), log_value(line.reason));
     if (launcher.is_over() && !was_over) {
-        metrics_.ended(line.state);
+        metrics_.ended(line.state, launcher.why());
     }
 }
 

@@ -7,11 +7,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "agent/evacuation_metrics.h"
 #include "agent/evacuation_orders.h"
 #include "agent/followed_launcher.h"
+#include "agent/mark_times.h"
 #include "agent/messages.h"
 #include "base/clock.h"
 #include "launcher/launcher_table.h"
@@ -30,7 +32,7 @@ struct StopQuestion {
 /// The evacuations of this node: one for each launcher that was told to stop (decisions 0013,
 /// 0014). Told what launchers, leader and virt-handler say, it answers virt-handler and has
 /// messages for the leader. Nothing here waits, and nothing is kept that a restart would lose: all
-/// of it follows from what is told again.
+/// of it follows from what is told again, but for the times of the marks.
 ///
 /// Until a leader has told the rules, in any mode but `act`, and without a leader for the time of
 /// its patience, nothing is held. Loop thread; clock and metrics must outlive it.
@@ -39,6 +41,9 @@ public:
     struct Options {
         std::string node;
         migration::MoveAssumptions assumed;
+        /// virt-handler may ask; else a guest is asked to shut down at the mark, and to act is too
+        /// late.
+        bool hook = true;
     };
     /// `changed` is called when turn() is due though wake() did not say so.
     Evacuations(Options options, const Clock& clock, EvacuationMetrics& metrics,
@@ -51,6 +56,13 @@ public:
     /// Pods whose launchers are to be asked for numbers now; each once, until some time later.
     [[nodiscard]] std::vector<std::string> to_measure();
     void measured(const std::string& pod_uid, const launcher::DomainStats& stats);
+
+    /// What the agent before kept of marks().
+    void remember(MarkTimes marks) { marks_ = std::move(marks); }
+    /// Since when launchers are told to stop.
+    [[nodiscard]] const MarkTimes& marks() const noexcept { return marks_; }
+    /// Another number for each change of marks().
+    [[nodiscard]] std::uint64_t marks_revision() const noexcept { return marks_revision_; }
 
     /// What to answer virt-handler; none: the launchers of launchers_of() must have been asked
     /// just now, else nobody knows.
@@ -84,6 +96,8 @@ private:
     [[nodiscard]] FollowedLauncher* find(std::string_view vmi_uid);
     FollowedLauncher* adopt(const std::string& pod_uid, const launcher::Domain& domain,
                             SteadyTime now);
+    [[nodiscard]] SteadyTime marked_at(const std::string& pod_uid, SteadyTime now);
+    void note_marks(const launcher::LauncherTable& launchers, SteadyTime now);
     void follow(const launcher::LauncherTable& launchers, SteadyTime now);
     void expire(SteadyTime now);
     void unanswered(const EvacuationOrders::Open& open, SteadyTime now);
@@ -102,6 +116,8 @@ private:
     unsigned slots_;
     std::map<std::string, FollowedLauncher, std::less<>> followed_;  ///< by pod UID
     EvacuationOrders orders_;
+    MarkTimes marks_;
+    std::uint64_t marks_revision_ = 0;
 
     std::optional<SteadyTime> heard_;
     bool there_ = false;            ///< the leader was heard on the stream that is open

@@ -40,10 +40,13 @@ void Evacuations::lost_leader() {
 }
 
 void Evacuations::take(const EvacuationRules& rules) {
-    const bool same_mode = rules_ && rules_->mode == rules.mode;
+    const auto before = rules_;
     rules_ = rules;
-    if (!same_mode) {
-        spdlog::info("evacuation rules mode={} reserve={}s patience={}s", to_string(rules.mode),
+    if (!options_.hook && rules.mode == EvacuationMode::act) {
+        rules_->mode = EvacuationMode::observe;
+    }
+    if (!before || before->mode != rules_->mode) {
+        spdlog::info("evacuation rules mode={} reserve={}s patience={}s", to_string(rules_->mode),
                      rules.reserve.count(), rules.patience.count());
     }
     const auto now = clock_.steady();

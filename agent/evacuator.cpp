@@ -5,6 +5,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include "agent/node_reading.h"
 #include "base/logging.h"
 
 namespace scout::agent {
@@ -19,6 +20,7 @@ constexpr std::chrono::seconds turn_limit{3};
 Evacuator::Evacuator(Evacuations::Options options, Parts parts)
     : parts_(std::move(parts)),
       pacer_(parts_.loop, parts_.clock),
+      marks_pacer_(parts_.loop, parts_.clock),
       evacuations_(std::move(options), parts_.clock, parts_.metrics, [this] { pacer_.wake(); }),
       places_(std::make_shared<Places>(parts_.loop, measured_at_once)),
       scope_(parts_.loop) {
@@ -27,8 +29,11 @@ Evacuator::Evacuator(Evacuations::Options options, Parts parts)
 }
 
 Task<> Evacuator::run() {
+    co_await remember();
+    scope_.spawn("marks", [this] { return keep_marks(); });
     for (;;) {
         evacuations_.turn(parts_.launchers.launchers());
+        marks_pacer_.wake();
         for (auto& pod : evacuations_.to_measure()) {
             scope_.spawn("launcher numbers", [this, pod] { return measure(pod); });
         }
@@ -36,6 +41,44 @@ Task<> Evacuator::run() {
             parts_.tell();
         }
         co_await pacer_.wait_until(evacuations_.wake());
+    }
+}
+
+Task<> Evacuator::remember() {
+    if (!parts_.marks_file.empty()) {
+        auto work = [file = parts_.marks_file, now = parts_.clock.steady()] {
+            return read_marks(file, boot_id_file, now);
+        };
+        auto marks = co_await offload(parts_.pool, file_limit, std::move(work));
+        if (marks) {
+            evacuations_.remember(*std::move(marks));
+        } else {
+            spdlog::warn("since when launchers are told to stop is not known reason={}",
+                         log_value(marks.error().message));
+        }
+    }
+    remembers_ = true;
+}
+
+Task<> Evacuator::keep_marks() {
+    auto kept = evacuations_.marks_revision();
+    std::string told;
+    while (!parts_.marks_file.empty()) {
+        co_await marks_pacer_.wait_until(SteadyTime::max());
+        if (kept == evacuations_.marks_revision()) {
+            continue;
+        }
+        kept = evacuations_.marks_revision();
+        auto work = [file = parts_.marks_file, marks = evacuations_.marks()] {
+            return write_marks(file, boot_id_file, marks);
+        };
+        const auto written = co_await offload(parts_.pool, file_limit, std::move(work));
+        auto fault = written ? std::string{} : written.error().message;
+        if (!fault.empty() && fault != told) {
+            spdlog::warn("since when launchers are told to stop cannot be kept reason={}",
+                         log_value(fault));
+        }
+        told = std::move(fault);
     }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -13,6 +14,7 @@
 #include "agent/evacuations.h"
 #include "agent/pacer.h"
 #include "base/clock.h"
+#include "base/offload.h"
 #include "base/places.h"
 #include "base/task.h"
 #include "base/task_scope.h"
@@ -29,8 +31,10 @@ public:
         asio::any_io_executor loop;
         const Clock& clock;
         launcher::Launchers& launchers;
+        BlockingPool& pool;
         EvacuationMetrics& metrics;
-        std::function<void()> tell;  ///< there are messages for the leader
+        std::filesystem::path marks_file;  ///< for the next agent; empty: none
+        std::function<void()> tell;        ///< there are messages for the leader
     };
     Evacuator(Evacuations::Options options, Parts parts);
 
@@ -46,14 +50,20 @@ public:
         std::shared_ptr<const StopQuestion> question);
     static constexpr std::chrono::milliseconds ask_limit{300};
 
+    /// What the agent before knew is known, or that it cannot be.
+    [[nodiscard]] bool remembers() const noexcept { return remembers_; }
     [[nodiscard]] Evacuations& evacuations() noexcept { return evacuations_; }
     [[nodiscard]] const Evacuations& evacuations() const noexcept { return evacuations_; }
 
 private:
     [[nodiscard]] Task<> measure(std::string pod_uid);
+    [[nodiscard]] Task<> remember();
+    [[nodiscard]] Task<> keep_marks();
 
     Parts parts_;
     LoopPacer pacer_;
+    LoopPacer marks_pacer_;
+    bool remembers_ = false;
     Evacuations evacuations_;
     std::shared_ptr<Places> places_;
     TaskScope scope_;

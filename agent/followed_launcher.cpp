@@ -40,12 +40,13 @@ migration::LauncherFacts launcher_facts(const launcher::Domain& domain) noexcept
             .marked = domain.marked,
             .post_copy = own_post_copy || (paused && domain.reason == "Postcopy"),
             .post_copy_failed = paused && domain.reason == "PostcopyFailed",
-            .moved_away = launcher::has_moved_away(domain)};
+            .moved_away = launcher::has_moved_away(domain),
+            .shutting_down = domain.first_shutdown_request.has_value()};
 }
 
 bool is_told_to_stop(const launcher::Domain& domain) noexcept {
     return domain.marked && !domain.vmi_uid.empty() && launcher::is_alive(domain) &&
-           !launcher::is_not_yet_here(domain);
+           !launcher::is_not_yet_here(domain) && !domain.first_shutdown_request;
 }
 
 FollowedLauncher::FollowedLauncher(std::string pod_uid, const launcher::Domain& domain,
@@ -54,6 +55,7 @@ FollowedLauncher::FollowedLauncher(std::string pod_uid, const launcher::Domain& 
       space_(domain.space),
       vmi_(domain.name),
       vmi_uid_(domain.vmi_uid),
+      marked_at_(made.marked_at),
       observed_(made.observed),
       assumed_(made.assumed),
       machine_(settings_for(made, domain.vmi_uid), made.leader_heard) {
@@ -71,7 +73,8 @@ void FollowedLauncher::saw(const launcher::Domain* domain, SteadyTime now) {
     }
     memory_kib_ = domain->memory_kib;
     domain_grace_ = domain->grace;
-    machine_.saw_launcher(launcher_facts(*domain), now);
+    const auto ago = std::chrono::floor<std::chrono::milliseconds>(now - marked_at_);
+    machine_.saw_launcher(launcher_facts(*domain), now, ago);
 }
 
 void FollowedLauncher::saw_vmi(migration::VmiFacts facts, SteadyTime now) {

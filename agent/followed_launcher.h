@@ -20,7 +20,8 @@ namespace scout::agent {
 [[nodiscard]] migration::LauncherFacts launcher_facts(const launcher::Domain& domain) noexcept;
 
 /// A guest lives in it, and its launcher was told to stop. Not so of the target of a migration that
-/// has not arrived: what becomes of that is the source's affair.
+/// has not arrived: what becomes of that is the source's affair. Nor of a guest that was asked to
+/// shut down already: so on KubeVirt without node hooks, and after it was let go.
 [[nodiscard]] bool is_told_to_stop(const launcher::Domain& domain) noexcept;
 
 /// One launcher that was told to stop: its evacuation, and what else is known of it. Loop thread;
@@ -31,6 +32,7 @@ public:
         migration::EvacuationSettings settings;  ///< all but the VMI's UID
         migration::MoveAssumptions assumed;
         SteadyTime leader_heard;
+        SteadyTime marked_at;   ///< at the latest
         bool observed = false;  ///< nothing is held or asked for; what would be is told
     };
 
@@ -66,6 +68,9 @@ public:
     [[nodiscard]] bool is_over() const noexcept { return machine_.is_over() || !verdict_.empty(); }
     [[nodiscard]] migration::EvacuationState state() const noexcept;
     [[nodiscard]] std::string reason() const;
+    [[nodiscard]] migration::EvacuationWhy why() const noexcept {
+        return observed_ ? migration::EvacuationWhy::unwanted : machine_.why();
+    }
     /// The same, at the last take_change().
     [[nodiscard]] bool was_over() const noexcept { return seen_over_; }
     /// The VMI was told by the leader, so what virt-handler says of it is older.
@@ -82,6 +87,7 @@ private:
     std::string space_;
     std::string vmi_;
     std::string vmi_uid_;
+    SteadyTime marked_at_;
     bool observed_ = false;
     std::string verdict_;  ///< what would have been done; while observed, once it is known
     migration::MoveAssumptions assumed_;

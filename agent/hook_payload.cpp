@@ -7,6 +7,7 @@
 #include "cluster/evacuation_facts.h"
 #include "kube/json.h"
 #include "kube/objects/vmi.h"
+#include "wire/checks.h"
 
 namespace scout::agent {
 namespace {
@@ -38,8 +39,13 @@ Result<StopQuestion> read_stop_question(std::string_view json) {
     }
     StopQuestion question{.vmi = cluster::vmi_facts(*vmi, {}),
                           .strategy_set = !vmi->eviction_strategy.empty()};
+    auto& facts = question.vmi;
+    for (auto* text :
+         {&facts.uid, &facts.phase, &facts.node, &facts.marked_node, &facts.not_migratable}) {
+        *text = wire::cut(*text);
+    }
     for (const auto& pod : vmi->active_pods) {
-        if (question.pods.size() < pods_limit) {
+        if (question.pods.size() < pods_limit && pod.uid.size() <= wire::name_limit) {
             question.pods.push_back(pod.uid);
         }
     }

@@ -15,6 +15,7 @@
 #include "base/logging.h"
 #include "base/task_scope.h"
 #include "kubevirt/node_hook.grpc.pb.h"
+#include "wire/checks.h"
 #include "wire/unary_channel.h"
 
 namespace scout::agent {
@@ -127,7 +128,7 @@ private:
         }
         if (request.node_context().node_name() != parts_.node) {
             not_understood(*call, "expected node " + parts_.node + ", found " +
-                                      request.node_context().node_name());
+                                      wire::cut(request.node_context().node_name()));
             return;
         }
         auto question = read_stop_question(request.vmi());

@@ -20,11 +20,15 @@ Protection::Protection(Options options, Parts parts)
     : options_(std::move(options)),
       parts_(std::move(parts)),
       metrics_(parts_.registry),
-      evacuator_(options_.evacuations, {.loop = parts_.loop,
-                                        .clock = parts_.clock,
-                                        .launchers = parts_.launchers,
-                                        .metrics = metrics_,
-                                        .tell = parts_.tell}),
+      evacuator_(options_.evacuations,
+                 {.loop = parts_.loop,
+                  .clock = parts_.clock,
+                  .launchers = parts_.launchers,
+                  .pool = parts_.pool,
+                  .metrics = metrics_,
+                  .marks_file = options_.state_dir.empty() ? std::filesystem::path{}
+                                                           : options_.state_dir / "launcher-marks",
+                  .tell = parts_.tell}),
       service_({.loop = parts_.loop,
                 .clock = parts_.clock,
                 .evacuator = evacuator_,
@@ -48,7 +52,7 @@ Task<> Protection::serve_hook() {
     const auto knows_enough = [this, begun] {
         const auto since = parts_.clock.steady() - begun;
         const bool rules = !parts_.has_leader || evacuator_.evacuations().rules().has_value();
-        return (rules || since >= rules_limit) &&
+        return evacuator_.remembers() && (rules || since >= rules_limit) &&
                (parts_.launchers.looked() || since >= launchers_limit);
     };
     while (!knows_enough()) {

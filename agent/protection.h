@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
@@ -28,6 +29,8 @@ public:
     struct Options {
         Evacuations::Options evacuations;
         std::string hook_socket;  ///< empty: no hook, so nothing is held
+        /// Where a restart finds since when launchers are marked; empty: nowhere.
+        std::filesystem::path state_dir;
     };
     struct Parts {
         asio::any_io_executor loop;

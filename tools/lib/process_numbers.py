@@ -134,7 +134,8 @@ def agent_with_launchers(binaries, program, count, limit, alone):
                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         try:
             launchers.stdout.readline()
-            with Daemons(binaries, "--pods-dir", pods) as daemons:
+            with Daemons(binaries, "--pods-dir", pods, "--hook-socket",
+                         f"{pods}/hook.sock") as daemons:
                 until = time.monotonic() + START_LIMIT
                 while daemons.guests() < count and time.monotonic() < until:
                     time.sleep(0.2)
