@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/pressure_watch.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <boost/asio/steady_timer.hpp>
+#include <prometheus/counter.h>
+#include <spdlog/spdlog.h>
+
+#include "agent/node_reading.h"
+#include "base/logging.h"
+#include "migration/eviction_order.h"
+
+namespace scout::agent {
+namespace {
+
+using migration::PressureSignal;
+using std::chrono::seconds;
+
+constexpr seconds quiet_pods{30};
+constexpr seconds close_pods{5};
+constexpr seconds kubelet_look{60};
+constexpr std::chrono::minutes shutdown_tell{10};
+constexpr std::size_t most_pods = 1'000;
+constexpr std::size_t named_pods = 3;
+// So much waiting is no everyday noise: a tenth of the time by some tasks, a hundredth by all.
+constexpr double stalled_some = 0.1;
+constexpr double stalled_full = 0.01;
+
+bool is_stalled(const std::optional<pressure::Stall>& stall) {
+    return stall && (stall->some >= stalled_some || stall->full >= stalled_full);
+}
+
+std::string whole_seconds(std::chrono::milliseconds time) {
+    return std::to_string(std::chrono::floor<seconds>(time).count()) + "s";
+}
+
+/// Appends one of several things, parted by semicolons.
+void append(std::string& list, const std::string& entry) {
+    list += (list.empty() || entry.empty() ? "" : "; ") + entry;
+}
+
+const char* kind_of(const migration::EvictionThreshold& threshold) {
+    return threshold.soft_grace ? "soft" : "hard";
+}
+
+pressure::KubeletConfig default_config() {
+    return pressure::parse_kubelet_config({}).value();
+}
+
+}  // namespace
+
+PressureWatch::Reading PressureWatch::Order::carry_out() const {
+    Reading reading{.node = pressure::read_node(config.roots), .pods = {}, .kubelet = {}};
+    if (with_kubelet) {
+        reading.kubelet = pressure::read_kubelet_files(config.kubelet);
+    }
+    if (with_pods) {
+        const pressure::PodCgroups cgroups(config.roots.cgroups, cgroup_root);
+        auto& usages = reading.pods.emplace();
+        for (const auto& pod : pods) {
+            // A pod that is gone by now is no fault.
+            if (auto usage = cgroups.read(pod.pod_uid)) {
+                usages.emplace(pod.pod_uid, *std::move(usage));
+            }
+        }
+    }
+    return reading;
+}
+
+PressureWatch::PressureWatch(PressureConfig config, Parts parts)
+    : config_(std::move(config)),
+      parts_(std::move(parts)),
+      metrics_(parts_.registry),
+      kubelet_(default_config()),
+      pressure_(kubelet_.eviction) {}
+
+Task<> PressureWatch::run() {
+    asio::steady_timer timer(parts_.loop);
+    for (;;) {
+        co_await look();
+        timer.expires_after(next_look());
+        co_await timer.async_wait(as_result);
+    }
+}
+
+Task<> PressureWatch::look() {
+    metrics_.looks.Increment();
+    if (looking_->exchange(true)) {
+        take_fault("a look that began before still hangs: is a mount dead?");
+        co_return;
+    }
+    const auto now = parts_.clock.steady();
+    auto work = [order = next_order(now), looking = looking_]() -> Result<Reading> {
+        auto reading = order.carry_out();
+        *looking = false;
+        return reading;
+    };
+    auto reading = co_await offload(parts_.pool, file_limit, std::move(work));
+    if (!reading) {
+        // Of work that the pool did not take nobody lets go.
+        if (reading.error().code == Errc::unavailable) {
+            *looking_ = false;
+        }
+        take_fault(std::move(reading.error().message));
+        co_return;
+    }
+    take(*std::move(reading), now);
+}
+
+PressureWatch::Order PressureWatch::next_order(SteadyTime now) {
+    Order order{.config = config_, .cgroup_root = kubelet_.cgroup_root, .pods = {}};
+    order.with_kubelet = now >= kubelet_due_;
+    if (order.with_kubelet) {
+        kubelet_due_ = now + kubelet_look;
+    }
+    const bool close = next_look() < migration::PressurePolicy{}.quiet_look;
+    order.with_pods = now >= pods_due_ || (close && now >= pods_due_ - quiet_pods + close_pods);
+    if (order.with_pods) {
+        pods_due_ = now + quiet_pods;
+        pods_ = parts_.launchers ? parts_.launchers() : std::vector<LauncherPod>{};
+        pods_.resize(std::min(pods_.size(), most_pods));
+        order.pods = pods_;
+    }
+    return order;
+}
+
+void PressureWatch::take(Reading reading, SteadyTime now) {
+    if (reading.kubelet) {
+        take_kubelet(*reading.kubelet);
+    }
+    if (reading.pods) {
+        usages_ = *std::move(reading.pods);
+    }
+    const auto& node = reading.node;
+    const auto changes =
+        pressure_.add(now, node.room, is_stalled(node.memory_stall) || is_stalled(node.io_stall));
+    std::string faults;
+    for (const auto& [subject, why] : node.faults) {
+        append(faults, subject + ": " + why);
+    }
+    take_fault(std::move(faults));
+    metrics_.take(pressure_.outlooks(), node);
+    for (const auto& change : changes) {
+        tell(change);
+    }
+    tell_shutdown(now);
+    note_warnings();
+}
+
+void PressureWatch::take_kubelet(const Result<pressure::KubeletFiles>& files) {
+    std::string fault;
+    if (!files) {
+        fault = files.error().message;
+    } else if (files_ != *files) {
+        if (auto config = pressure::parse_kubelet_config(*files)) {
+            kubelet_ = *std::move(config);
+            files_ = *files;
+            pressure_.use(kubelet_.eviction);
+            spdlog::info("kubelet's thresholds read thresholds={} max_pod_grace={}s files={}",
+                         kubelet_.eviction.thresholds.size(),
+                         kubelet_.eviction.max_pod_grace.count(),
+                         files->main.size() + files->drop_ins.size());
+        } else {
+            fault = config.error().message;
+        }
+    }
+    if (!fault.empty() && fault != kubelet_fault_) {
+        spdlog::warn("kubelet's configuration is of no use, {} in force here error={}",
+                     files_ ? "the one before is" : "kubelet's defaults are", log_value(fault));
+    }
+    kubelet_fault_ = std::move(fault);
+}
+
+void PressureWatch::take_fault(std::string fault) {
+    metrics_.failed_looks.Increment(fault.empty() ? 0 : 1);
+    if (!fault.empty() && fault != fault_) {
+        spdlog::warn("the node's pressure is not known in full error={}", log_value(fault));
+    }
+    fault_ = std::move(fault);
+    auto all = kubelet_fault_;
+    append(all, fault_);
+    parts_.health.note("pressure is not known in full", std::move(all));
+}
+
+std::vector<RankedLauncher> PressureWatch::ranked(PressureSignal signal) const {
+    const bool memory = signal == PressureSignal::memory_available;
+    if (!memory && signal != PressureSignal::pid_available) {
+        return {};
+    }
+    std::vector<RankedLauncher> all;
+    std::vector<migration::EvictionCandidate> candidates;
+    for (const auto& pod : pods_) {
+        migration::EvictionCandidate candidate;
+        std::optional<pressure::PodUsage> usage;
+        if (const auto found = usages_.find(pod.pod_uid); found != usages_.end()) {
+            usage = found->second;
+            candidate.usage = memory ? std::optional{usage->working_set} : usage->tasks;
+            candidate.request = memory ? usage->memory_request().value_or(0) : 0;
+        }
+        candidates.push_back(candidate);
+        all.push_back({.pod = pod, .usage = std::move(usage)});
+    }
+    std::vector<RankedLauncher> ranked;
+    for (const auto index : migration::eviction_order(candidates, signal)) {
+        ranked.push_back(all[index]);
+    }
+    return ranked;
+}
+
+std::string PressureWatch::first_evicted(PressureSignal signal) const {
+    std::string names;
+    std::size_t count = 0;
+    for (const auto& one : ranked(signal)) {
+        if (++count > named_pods) {
+            return names + ",…";
+        }
+        names += names.empty() ? "" : ",";
+        names += one.pod.guest.empty() ? one.pod.pod_uid : one.pod.guest;
+    }
+    return names.empty() ? "unknown" : names;
+}
+
+void PressureWatch::tell(const migration::PressureChange& change) const {
+    const auto& outlook = pressure_.outlooks()[change.threshold];
+    const auto& threshold = outlook.threshold;
+    if (!change.began) {
+        spdlog::info("node pressure is over signal={} kind={}", to_string(threshold.signal),
+                     kind_of(threshold));
+        return;
+    }
+    const auto& kubelet = kubelet_.eviction;
+    spdlog::warn(
+        "node pressure is coming signal={} kind={} available={} threshold={} in={} "
+        "confidence={:.2f} "
+        "evicts_in={} pods_get_at_most={}s first={}",
+        to_string(threshold.signal), kind_of(threshold), outlook.room ? outlook.room->available : 0,
+        outlook.at, whole_seconds(outlook.reached ? outlook.reached->in : seconds{0}),
+        outlook.reached ? outlook.reached->confidence : 0,
+        whole_seconds(outlook.evicts_in.value_or(seconds{0})),
+        eviction_grace(threshold, kubelet, std::max(kubelet.max_pod_grace, seconds{0})).count(),
+        log_value(first_evicted(threshold.signal)));
+}
+
+/// Case 20: a guest that asks for longer than the kubelet waits is cut off.
+void PressureWatch::tell_shutdown(SteadyTime now) {
+    const auto given = shutdown_grace(kubelet_.shutdown);
+    std::size_t short_guests = 0;
+    seconds longest{0};
+    for (const auto& pod : pods_) {
+        const auto wanted = pod.vm_grace.value_or(seconds{0});
+        if (wanted > given.value_or(seconds{0})) {
+            ++short_guests;
+            longest = std::max(longest, wanted);
+        }
+    }
+    metrics_.take_shutdown(given, short_guests);
+    if (short_guests == 0) {
+        short_guests_ = 0;
+        return;
+    }
+    if (short_guests == short_guests_ || now < shutdown_due_) {
+        return;
+    }
+    short_guests_ = short_guests;
+    shutdown_due_ = now + shutdown_tell;
+    spdlog::warn(
+        "guests ask for more time than they get when this node shuts down: raise the kubelet's "
+        "shutdownGracePeriod guests={} longest={}s given={}",
+        short_guests, longest.count(),
+        given ? std::to_string(given->count()) + "s" : "nothing, the kubelet does not wait");
+}
+
+void PressureWatch::note_warnings() {
+    std::string warnings;
+    for (const auto& outlook : pressure_.outlooks()) {
+        if (outlook.warned) {
+            append(warnings,
+                   std::string{to_string(outlook.threshold.signal)} +
+                       (outlook.passed_since ? " is below"
+                        : outlook.reached    ? " reaches in " + whole_seconds(outlook.reached->in)
+                                             : " was near") +
+                       " the kubelet's " + kind_of(outlook.threshold) + " threshold");
+        }
+    }
+    parts_.health.note("node pressure", std::move(warnings));
+}
+
+}  // namespace scout::agent

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/pressure_watch.h"
+
+#include <cmath>
+#include <functional>
+#include <future>
+#include <memory>
+#include <sstream>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <prometheus/text_serializer.h>
+#include <spdlog/sinks/ostream_sink.h>
+#include <spdlog/spdlog.h>
+
+#include "tests/pressure/node_tree.h"
+#include "tests/support/fake_clock.h"
+#include "tests/support/run_to_end.h"
+
+namespace scout::agent {
+namespace {
+
+using namespace std::chrono_literals;
+using migration::PressureSignal;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+const std::string head = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n";
+const std::string memory_alone = head + "evictionHard: {memory.available: 100Mi}\n";
+constexpr double mebibyte = 1024;  // in KiB
+constexpr double gibibyte = 1024 * mebibyte;
+
+using Curve = std::function<double(double seconds)>;
+
+class PressureWatchTest : public testing::Test {
+protected:
+    PressureWatchTest() {
+        spdlog::set_default_logger(std::make_shared<spdlog::logger>(
+            "test", std::make_shared<spdlog::sinks::ostream_sink_st>(log)));
+    }
+    ~PressureWatchTest() override {
+        EXPECT_TRUE(pool.stop(5s));
+        spdlog::set_default_logger(before);
+    }
+
+    void make(const std::string& kubelet_config = memory_alone) {
+        config_file = tree.folder().write("kubelet/config.yaml", kubelet_config);
+        watch = std::make_unique<PressureWatch>(
+            PressureConfig{.roots = tree.roots(),
+                           .kubelet = {.file = config_file, .file_must_be = false, .folder = {}}},
+            PressureWatch::Parts{.loop = loop.get_executor(),
+                                 .pool = pool,
+                                 .clock = clock,
+                                 .registry = registry,
+                                 .health = health,
+                                 .launchers = [this] { return launchers; }});
+    }
+    void look() { test::run_until_done(loop, watch->look()); }
+
+    /// Follows what is left of the memory, in KiB; answers when warnings began, in seconds.
+    std::vector<double> follow(const Curve& left, double seconds) {
+        std::vector<double> begun;
+        bool warned = false;
+        for (double at = 0; at < seconds;) {
+            tree.set_memory(static_cast<std::uint64_t>(left(at)));
+            look();
+            const bool now = watch->pressure().outlooks().at(0).warned;
+            if (now && !std::exchange(warned, now)) {
+                begun.push_back(at);
+            }
+            warned = now;
+            const auto wait = watch->next_look() + 3ms;
+            clock.advance(wait);
+            at += std::chrono::duration<double>(wait).count();
+        }
+        return begun;
+    }
+    std::string metrics() const {
+        return prometheus::TextSerializer{}.Serialize(registry.Collect());
+    }
+
+    void write_pod(const std::string& uid, pressure::QosClass qos, const std::string& used,
+                   const std::string& limit) const {
+        const auto place = std::filesystem::path{"cgroup"} /
+                           pod_cgroup("", pressure::CgroupDriver::systemd, qos, uid);
+        tree.folder().write(place / "memory.current", used);
+        tree.folder().write(place / "memory.stat", "inactive_file 0\n");
+        tree.folder().write(place / "memory.max", limit);
+        tree.folder().write(place / "pids.current", "40\n");
+    }
+
+    std::shared_ptr<spdlog::logger> before = spdlog::default_logger();
+    std::ostringstream log;
+    test::NodeTree tree;
+    std::filesystem::path config_file;
+    asio::io_context loop{1};
+    BlockingPool pool{1};
+    test::FakeClock clock;
+    prometheus::Registry registry;
+    daemon::Health health;
+    std::vector<LauncherPod> launchers;
+    std::unique_ptr<PressureWatch> watch;
+};
+
+TEST_F(PressureWatchTest, ARampIsTalkedOfHalfAMinuteAheadInLogMetricsAndHealth) {
+    make();
+    constexpr double hit = 300 + 75 * (1 - 100.0 / 16384);
+    const auto begun =
+        follow([](double at) { return 16 * gibibyte * (1 - std::max(0.0, at - 300) / 75); },
+               std::floor(hit) - 2);
+    ASSERT_THAT(begun, SizeIs(1));
+    EXPECT_GE(hit - begun.front(), 30);
+    EXPECT_THAT(log.str(), AllOf(HasSubstr("node pressure is coming signal=memory.available"),
+                                 HasSubstr("kind=hard"), HasSubstr("pods_get_at_most=1s")));
+    EXPECT_THAT(health.text(), AllOf(HasSubstr("ready\n"),
+                                     HasSubstr("node pressure: memory.available reaches in ")));
+    EXPECT_THAT(
+        metrics(),
+        AllOf(HasSubstr("virt_scout_pressure_warning{kind=\"hard\",signal=\"memory.available\"} 1"),
+              HasSubstr("virt_scout_pressure_seconds_to_threshold{kind=\"hard\""),
+              HasSubstr("virt_scout_pressure_confidence{kind=\"hard\""),
+              HasSubstr("virt_scout_pressure_swap_used_bytes 1572864")));
+
+    follow([](double) { return 16 * gibibyte; }, 200);
+    EXPECT_THAT(log.str(), HasSubstr("node pressure is over signal=memory.available"));
+    EXPECT_THAT(metrics(), Not(HasSubstr("virt_scout_pressure_seconds_to_threshold{")));
+    EXPECT_THAT(health.text(), Not(HasSubstr("node pressure:")));
+}
+
+class PressureSawtoothTest : public PressureWatchTest,
+                             public testing::WithParamInterface<double> {};
+
+TEST_P(PressureSawtoothTest, IsSilentOnceItIsKnown) {
+    make();
+    const double period = GetParam();
+    for (const double begun :
+         follow([period](double at) { return (8 - std::fmod(at, period) / period * 6) * gibibyte; },
+                900)) {
+        EXPECT_LT(begun, 2 * period);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Periods, PressureSawtoothTest, testing::Values(5, 7, 40, 90));
+
+TEST_F(PressureWatchTest, AStepIsSilentAndWhatStallsIsLookedAtClosely) {
+    make();
+    EXPECT_THAT(follow([](double at) { return (at < 100 ? 16 : 1) * gibibyte; }, 500), IsEmpty());
+    EXPECT_EQ(watch->next_look(), 5s);
+    tree.set_stall(10.5);
+    look();
+    EXPECT_EQ(watch->next_look(), 1s);
+    EXPECT_THAT(
+        metrics(),
+        HasSubstr("virt_scout_pressure_stall_ratio{resource=\"memory\",tasks=\"some\"} 0.1"));
+}
+
+TEST_F(PressureWatchTest, TheKubeletsConfigurationIsFollowed) {
+    make("nonsense");
+    look();
+    EXPECT_THAT(watch->kubelet().eviction.thresholds, SizeIs(5));
+    EXPECT_THAT(log.str(), HasSubstr("kubelet's defaults are in force"));
+    EXPECT_THAT(health.text(), HasSubstr("pressure is not known in full: "));
+    tree.folder().write("kubelet/config.yaml", memory_alone);
+    clock.advance(59s);
+    look();
+    EXPECT_THAT(watch->kubelet().eviction.thresholds, SizeIs(5));
+    clock.advance(2s);
+    look();
+    EXPECT_THAT(watch->kubelet().eviction.thresholds, SizeIs(1));
+    EXPECT_EQ(health.text(), "ready\n");
+    // What no kubelet would start with changes nothing.
+    tree.folder().write("kubelet/config.yaml", head + "evictionHard: {memory.available: 1GB}\n");
+    clock.advance(61s);
+    look();
+    EXPECT_THAT(watch->kubelet().eviction.thresholds, SizeIs(1));
+    EXPECT_THAT(log.str(), HasSubstr("the one before is in force"));
+}
+
+TEST_F(PressureWatchTest, TheKubeletsGraceIsThatOfNow) {
+    make(head +
+         "evictionHard: {memory.available: 10Mi}\nevictionSoft: {memory.available: 3500Mi}\n"
+         "evictionSoftGracePeriod: {memory.available: 5s}\nevictionMaxPodGracePeriod: 300\n");
+    tree.set_memory(16 << 20U);
+    look();
+    EXPECT_FALSE(watch->kubelet_grace(60s));
+    tree.set_memory(3 << 20U);
+    look();
+    EXPECT_FALSE(watch->kubelet_grace(60s));
+    clock.advance(5s);
+    look();
+    EXPECT_EQ(watch->kubelet_grace(60s), 60s);
+    tree.set_memory(9 << 10U);
+    look();
+    EXPECT_EQ(watch->kubelet_grace(60s), 1s);
+}
+
+TEST_F(PressureWatchTest, LaunchersAreRankedAsFarAsTheNodeKnows) {
+    make();
+    write_pod("aa-1", pressure::QosClass::guaranteed, "9000\n", "10000\n");
+    write_pod("aa-2", pressure::QosClass::burstable, "2000\n", "max\n");
+    write_pod("aa-3", pressure::QosClass::burstable, "3000\n", "max\n");
+    launchers = {{.pod_uid = "aa-1", .guest = "shop/db", .vm_grace = {}},
+                 {.pod_uid = "aa-2", .guest = "shop/web", .vm_grace = {}},
+                 {.pod_uid = "aa-3", .guest = "", .vm_grace = {}}};
+    tree.set_memory(50 << 10U);
+    look();
+    const auto ranked = watch->ranked(PressureSignal::memory_available);
+    ASSERT_THAT(ranked, SizeIs(3));
+    EXPECT_EQ(ranked[0].pod.pod_uid, "aa-3");
+    EXPECT_EQ(ranked[1].pod.guest, "shop/web");
+    EXPECT_EQ(ranked[2].usage.value().working_set, 9000U);
+    EXPECT_THAT(log.str(), HasSubstr("first=aa-3,shop/web,shop/db"));
+    EXPECT_THAT(watch->ranked(PressureSignal::pid_available), SizeIs(3));
+    EXPECT_THAT(watch->ranked(PressureSignal::nodefs_available), IsEmpty());
+
+    // One goes away between two looks, one is not told any more.
+    std::filesystem::remove_all(tree.roots().cgroups / "kubepods.slice");
+    launchers.pop_back();
+    clock.advance(5s);
+    look();
+    const auto later = watch->ranked(PressureSignal::memory_available);
+    ASSERT_THAT(later, SizeIs(2));
+    EXPECT_FALSE(later[0].usage);
+}
+
+/// Case 20.
+TEST_F(PressureWatchTest, GuestsThatAShutdownWouldCutOffAreToldOnce) {
+    make(memory_alone + "shutdownGracePeriod: 60s\nshutdownGracePeriodCriticalPods: 10s\n");
+    launchers = {{.pod_uid = "aa-1", .guest = "shop/db", .vm_grace = 180s},
+                 {.pod_uid = "aa-2", .guest = "shop/web", .vm_grace = 30s}};
+    for (int i = 0; i < 3; ++i) {
+        look();
+        clock.advance(30s);
+    }
+    EXPECT_THAT(metrics(), AllOf(HasSubstr("virt_scout_kubelet_shutdown_grace_seconds 50"),
+                                 HasSubstr("virt_scout_kubelet_shutdown_short_guests 1")));
+    const auto text = log.str();
+    EXPECT_THAT(text, HasSubstr("guests=1 longest=180s given=50s"));
+    EXPECT_EQ(text.find("guests=1"), text.rfind("guests=1"));
+    launchers.clear();
+    look();
+    EXPECT_THAT(metrics(), HasSubstr("virt_scout_kubelet_shutdown_short_guests 0"));
+}
+
+TEST_F(PressureWatchTest, AKubeletThatDoesNotWaitGivesNothing) {
+    make();
+    launchers = {{.pod_uid = "aa-1", .guest = "shop/db", .vm_grace = 30s}};
+    look();
+    EXPECT_THAT(metrics(), Not(HasSubstr("virt_scout_kubelet_shutdown_grace_seconds ")));
+    EXPECT_THAT(log.str(), HasSubstr("given=nothing, the kubelet does not wait"));
+}
+
+TEST_F(PressureWatchTest, WhatCannotBeReadIsToldOnceAndCounted) {
+    make();
+    std::filesystem::remove(tree.roots().cgroups / "memory.stat");
+    for (int i = 0; i < 3; ++i) {
+        look();
+        clock.advance(5s);
+    }
+    const auto text = log.str();
+    EXPECT_THAT(text, HasSubstr("memory.stat"));
+    EXPECT_EQ(text.find("memory.stat"), text.rfind("memory.stat"));
+    EXPECT_THAT(metrics(), AllOf(HasSubstr("virt_scout_pressure_failed_looks_total 3"),
+                                 HasSubstr("virt_scout_pressure_looks_total 3"),
+                                 Not(HasSubstr("_available{signal=\"memory.available\"}"))));
+    EXPECT_TRUE(health.ready());
+    EXPECT_THAT(health.text(), HasSubstr("pressure is not known in full: memory: "));
+}
+
+TEST_F(PressureWatchTest, NoLookIsBegunWhileAnotherHangs) {
+    make();
+    std::promise<void> release;
+    ASSERT_TRUE(pool.post([&] { release.get_future().wait(); }));
+    bool ended = false;
+    asio::co_spawn(loop, watch->look(), [&](const std::exception_ptr&) { ended = true; });
+    loop.restart();
+    loop.poll();
+    look();
+    EXPECT_FALSE(ended);
+    EXPECT_THAT(health.text(), HasSubstr("still hangs"));
+    release.set_value();
+    while (!ended && loop.run_one() > 0) {
+    }
+    EXPECT_TRUE(ended);
+    look();
+    EXPECT_EQ(health.text(), "ready\n");
+}
+
+}  // namespace
+}  // namespace scout::agent
