@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "agent/host_identity.h"
+#include "agent/launcher_pods.h"
 #include "agent/node_reading.h"
 #include "base/logging.h"
 #include "base/version.h"
@@ -46,6 +47,15 @@ Agent::Agent(AgentOptions options, AgentParts parts)
                    [this](const auto& pair, WallTime until) { return use(pair, until); }),
       scope_(parts_.loop) {
     health_.set("probe", "the first probe is still going on");
+    if (options_.pressure) {
+        pressure_ = std::make_unique<PressureWatch>(
+            *options_.pressure, PressureWatch::Parts{.loop = parts_.loop,
+                                                     .pool = parts_.pool,
+                                                     .clock = parts_.clock,
+                                                     .registry = *registry_,
+                                                     .health = health_,
+                                                     .launchers = launcher_pods(parts_.launchers)});
+    }
 }
 
 Task<Status> Agent::start() {
@@ -131,6 +141,9 @@ void Agent::spawn_all(std::string host_identity) {
     scope_.spawn("labeller watch", [this] { return prober_.watch_labeller(); });
     scope_.spawn("changes", [this] { return follow_changes(); });
     scope_.spawn("pool watch", [this] { return watch_pool(); });
+    if (pressure_) {
+        scope_.spawn("pressure", [this] { return pressure_->run(); });
+    }
     scope_.spawn("loop lag", [this] {
         return daemon::watch_loop_lag(&parts_.clock, &metrics_.loop_lag_seconds);
     });

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,7 @@
 #include "agent/metrics.h"
 #include "agent/node_certificate.h"
 #include "agent/pacer.h"
+#include "agent/pressure_watch.h"
 #include "agent/prober.h"
 #include "agent/protection.h"
 #include "agent/report_state.h"
@@ -48,8 +50,9 @@ struct AgentOptions {
     ProberConfig prober;
     std::string guests_from = "libvirt";  ///< what is asked for guests, in errors about them
     ReportPolicy report;
-    std::string hook_socket;               ///< empty: none; needs launchers
-    migration::MoveAssumptions assumed{};  ///< of moves, where nothing better is known
+    std::string hook_socket;                      ///< empty: none; needs launchers
+    migration::MoveAssumptions assumed{};         ///< of moves, where nothing better is known
+    std::optional<PressureConfig> pressure = {};  ///< none: the node's pressure is not looked at
     std::uint64_t seed = 0;
 };
 
@@ -67,6 +70,8 @@ public:
     [[nodiscard]] std::uint16_t https_port() const noexcept { return https_ ? https_->port() : 0; }
     [[nodiscard]] const daemon::Health& health() const noexcept { return health_; }
     [[nodiscard]] const Snapshot& snapshot() const noexcept { return snapshot_; }
+    /// Null: it is not looked at.
+    [[nodiscard]] const PressureWatch* pressure() const noexcept { return pressure_.get(); }
 
 private:
     [[nodiscard]] Status listen();
@@ -93,6 +98,7 @@ private:
     Prober prober_;
     NodeCertificate certificate_;
     std::unique_ptr<Protection> protection_;
+    std::unique_ptr<PressureWatch> pressure_;
     std::unique_ptr<Reporter> reporter_;
     std::unique_ptr<daemon::HttpServer> http_;
     std::unique_ptr<daemon::HttpServer> https_;

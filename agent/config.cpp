@@ -48,6 +48,28 @@ void check_protection(const AgentConfig& config, Faults& faults) {
     }
 }
 
+void check_kubelet(const AgentConfig& config, Faults& faults) {
+    check_folder("cgroup-root", config.cgroup_root, faults);
+    if (!config.kubelet_root.empty()) {
+        check_folder("kubelet-root", config.kubelet_root, faults);
+    }
+    const std::pair<const char*, const std::filesystem::path*> parts[] = {
+        {"kubelet-config", &config.kubelet_config},
+        {"kubelet-config-dir", &config.kubelet_config_dir},
+        {"images-dir", &config.images_dir}};
+    for (const auto& [key, path] : parts) {
+        if (path->empty()) {
+            continue;
+        }
+        check_folder(key, *path, faults);
+        if (config.kubelet_root.empty()) {
+            faults.push_back({key,
+                              "expected also kubelet-root, without which no kubelet is looked "
+                              "at"});
+        }
+    }
+}
+
 /// Why the token does not go that way. It tells who the agent is, and whoever has it can say the
 /// same: it goes to a server that has proven itself, and to nobody on the way.
 std::string token_fault(const AgentConfig& config, const wire::Endpoint& endpoint) {
@@ -129,6 +151,20 @@ daemon::SettingList settings_of(AgentConfig& config) {
         path_setting("labeller-dir", "KubeVirt's labeller files; the yardstick where they are",
                      config.labeller_dir),
         path_setting("host-root", "where the host's root is mounted", config.host_root),
+        path_setting(
+            "kubelet-root",
+            "the kubelet's root folder, whose evictions are seen coming; empty: no kubelet",
+            config.kubelet_root),
+        path_setting("kubelet-config",
+                     "the kubelet's --config; empty: config.yaml in kubelet-root, if it is there",
+                     config.kubelet_config),
+        path_setting("kubelet-config-dir", "the kubelet's --config-dir; empty: none",
+                     config.kubelet_config_dir),
+        path_setting(
+            "images-dir",
+            "the container runtime's folder; empty: images are on the disk of kubelet-root",
+            config.images_dir),
+        path_setting("cgroup-root", "where the host's cgroups are mounted", config.cgroup_root),
         text_setting("aggregator-address",
                      "host:port or unix:/path that is reported to; empty: nobody",
                      config.aggregator_address),
@@ -174,6 +210,7 @@ daemon::Faults validate(const AgentConfig& config) {
                           "leave one of them out"});
     }
     check_protection(config, faults);
+    check_kubelet(config, faults);
     check_aggregator(config, faults);
     check_listen("listen-http", config.listen_http, faults);
     check_listen("listen-https", config.listen_https, faults);
@@ -185,6 +222,21 @@ daemon::Faults validate(const AgentConfig& config) {
                           "token tells who this agent is, signs certificates"});
     }
     return faults;
+}
+
+std::optional<PressureConfig> pressure_of(const AgentConfig& config) {
+    if (config.kubelet_root.empty()) {
+        return std::nullopt;
+    }
+    const bool named = !config.kubelet_config.empty();
+    return PressureConfig{
+        .roots = {.proc = config.host_root / "proc",
+                  .cgroups = config.cgroup_root,
+                  .kubelet = config.kubelet_root,
+                  .images = config.images_dir},
+        .kubelet = {.file = named ? config.kubelet_config : config.kubelet_root / "config.yaml",
+                    .file_must_be = named,
+                    .folder = config.kubelet_config_dir}};
 }
 
 wire::Security security_of(const AgentConfig& config) {

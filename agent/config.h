@@ -3,9 +3,11 @@
 
 #include <chrono>
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "agent/host_identity.h"
+#include "agent/pressure_watch.h"
 #include "base/logging.h"
 #include "daemon/settings.h"
 #include "wire/endpoint.h"
@@ -25,6 +27,11 @@ struct AgentConfig {
     std::filesystem::path state_dir = "/var/lib/virt-scout";
     std::filesystem::path labeller_dir = "/var/lib/kubevirt-node-labeller";
     std::filesystem::path host_root = "/";
+    std::filesystem::path kubelet_root;        ///< empty: no kubelet whose evictions are expected
+    std::filesystem::path kubelet_config;      ///< empty: config.yaml there, if it is
+    std::filesystem::path kubelet_config_dir;  ///< of drop-ins; empty: none
+    std::filesystem::path images_dir;  ///< of the container runtime; empty: on the kubelet's disk
+    std::filesystem::path cgroup_root = "/sys/fs/cgroup";
     std::string aggregator_address;  ///< empty: reports to nobody
     std::filesystem::path tls_ca;
     std::filesystem::path tls_cert;
@@ -44,6 +51,9 @@ struct AgentConfig {
 /// Every fault of the config as a whole, but for the URIs, which the adapter judges. Looks whether
 /// files could be kept in state-dir. Blocking.
 [[nodiscard]] daemon::Faults validate(const AgentConfig& config);
+
+/// Where the node's pressure is read; none without a kubelet.
+[[nodiscard]] std::optional<PressureConfig> pressure_of(const AgentConfig& config);
 
 /// How the connection to the aggregator is secured.
 [[nodiscard]] wire::Security security_of(const AgentConfig& config);

@@ -19,6 +19,7 @@ AgentOptions options_of(const AgentConfig& config, std::uint64_t seed) {
         .report = {},
         .hook_socket = config.hook_socket.string(),
         .assumed = {.bandwidth = bandwidth ? bandwidth->rounded_up() : 0},
+        .pressure = pressure_of(config),
         .seed = seed};
 }
 

@@ -33,6 +33,25 @@ TEST(AgentConfigTest, HasGoodDefaultsAndTakesTheHostsName) {
     EXPECT_EQ(config.libvirt_uri, "qemu:///embed");
 }
 
+TEST(AgentConfigTest, AKubeletIsLookedAtWhereItsRootIsNamed) {
+    const test::TemporaryFolder folder;
+    AgentConfig config;
+    config.state_dir = folder.path();
+    EXPECT_FALSE(pressure_of(config));
+    config.images_dir = "/images";
+    EXPECT_THAT(all_of(validate(config)), HasSubstr("images-dir: expected also kubelet-root"));
+    config.kubelet_root = "/kubelet";
+    EXPECT_THAT(validate(config), IsEmpty());
+    const auto pressure = pressure_of(config).value();
+    EXPECT_EQ(pressure.roots.proc, "/proc");
+    EXPECT_EQ(pressure.roots.images, "/images");
+    EXPECT_EQ(pressure.kubelet.file, "/kubelet/config.yaml");
+    EXPECT_FALSE(pressure.kubelet.file_must_be);
+    config.kubelet_config = "kubelet.conf";
+    EXPECT_TRUE(pressure_of(config).value().kubelet.file_must_be);
+    EXPECT_THAT(all_of(validate(config)), HasSubstr("kubelet-config: expected an absolute path"));
+}
+
 TEST(AgentConfigTest, EmptyNodeNameIsNotTheHostsName) {
     AgentConfig config;
     std::ostringstream out;

@@ -57,11 +57,23 @@ class ManifestsTest(unittest.TestCase):
         self.assertFalse(mount.get("readOnly", False))
         self.assertIn("--hook-socket=/var/run/kubevirt/plugins/virt-scout.sock", agent["args"])
 
-    def test_the_overlay_moves_that_folder_and_nothing_else(self):
+    def test_the_base_sees_the_kubelet_the_images_and_the_cgroups_of_the_host(self):
+        pod = agent_of("base")
+        agent = pod["containers"][0]
+        for name, path, flag in (("kubelet", "/var/lib/kubelet", "kubelet-root"),
+                                 ("images", "/var/lib/containerd", "images-dir"),
+                                 ("cgroup", "/sys/fs/cgroup", "cgroup-root")):
+            mount = next(each for each in agent["volumeMounts"] if each["name"] == name)
+            self.assertEqual(path_of(pod, name), path)
+            self.assertTrue(mount["readOnly"])
+            self.assertIn(f"--{flag}={mount['mountPath']}", agent["args"])
+
+    def test_the_overlay_moves_the_kubelets_folders_and_nothing_else(self):
         base, moved = agent_of("base"), agent_of("overlays/kubelet-root")
         self.assertEqual(path_of(moved, "pods"), "/var/lib/k0s/kubelet/pods")
+        self.assertEqual(path_of(moved, "kubelet"), "/var/lib/k0s/kubelet")
         self.assertEqual(moved["containers"], base["containers"])
-        others = [[each for each in pod["volumes"] if each["name"] != "pods"]
+        others = [[each for each in pod["volumes"] if each["name"] not in ("pods", "kubelet")]
                   for pod in (base, moved)]
         self.assertEqual(*others)
 

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "agent/pressure_watch.h"
+#include "launcher/launchers.h"
+
+namespace scout::agent {
+
+/// Lists the launchers of this node as a PressureWatch wants them; empty without any (null). Loop
+/// thread, while they live.
+[[nodiscard]] std::function<std::vector<LauncherPod>()> launcher_pods(
+    const launcher::Launchers* launchers);
+
+}  // namespace scout::agent
