@@ -210,7 +210,8 @@ class ClusterTest(DaemonsTest):
         for one in made:
             spec = one["spec"]
             version = next(each["name"] for each in spec["versions"] if each["served"])
-            cls.until(lambda: cls.api.get(f"/apis/{spec['group']}/{version}/{spec['names']['plural']}") is not None)
+            path = f"/apis/{spec['group']}/{version}/{spec['names']['plural']}"
+            cls.until(lambda: cls.api.call("GET", path)[0] == 200)
         cls.api.make("/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kubevirt"}})
         cls.api.make("/apis/kubevirt.io/v1/namespaces/kubevirt/kubevirts", {
             "apiVersion": "kubevirt.io/v1", "kind": "KubeVirt", "metadata": {"name": "kubevirt"},
