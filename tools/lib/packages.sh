@@ -27,9 +27,11 @@ run_packages() {
     esac
 }
 
+# Two hosts on one machine, and the guests there (tests/lab).
+readonly lab_packages=(libvirt-daemon libvirt-clients iproute2 python3)
+
 readonly test_packages=(
-    libgtest-dev libgmock-dev libvirt-daemon openssl python3
-    libvirt-clients iproute2
+    libgtest-dev libgmock-dev openssl "${lab_packages[@]}"
     clang-19 libclang-rt-19-dev
 )
 readonly full_packages=(clang-tidy-19 clang-format-19)

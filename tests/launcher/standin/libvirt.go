@@ -90,6 +90,11 @@ func (seen snapshot) alive() bool {
 	return seen.state != "" && seen.state != "shut off" && seen.state != "crashed"
 }
 
+// So far there is only room for a guest that runs elsewhere.
+func (seen snapshot) comes() bool {
+	return seen.state == "paused" && (seen.reason == "migrating" || seen.reason == "starting up")
+}
+
 // MiB per second, measured for one second.
 func dirtyRate(uri, name string) (int64, error) {
 	if _, err := virsh(uri, "domdirtyrate-calc "+name+" --seconds 1"); err != nil {

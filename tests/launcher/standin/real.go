@@ -71,7 +71,7 @@ func (g *guest) watch(one *launcher) {
 		}
 		switch {
 		case seen.alive():
-			ran = true
+			ran = ran || !seen.comes()
 		case ran && seen.reason == "migrated":
 			// virt-handler has the rest of it.
 			g.later(undefineLimit, func() { g.end(one) })
