@@ -68,8 +68,9 @@ class RealEvacuationTest(StoryTest):
         print(f"\n{title}")
         last = None
         for one in story:
-            words = (f"{one['event']:20}", f"{one.get('by', ''):14}", one.get("answer", ""), one.get("text", ""))
-            said = " ".join(words).rstrip()
+            by = f"by {one['by']}" if one.get("by") else ""
+            more = " ".join(word for word in (one.get("phase"), one.get("answer"), by, one.get("text")) if word)
+            said = f"{one['event']:20} {more}".rstrip()
             if said != last:
                 print(f"  {seconds_between(mark, one):8.3f} s  {one.get('node', ''):7} {said[:110]}")
             last = said
