@@ -41,6 +41,7 @@ public:
           downtime_(downtime),
           limit_(completion_of(load, settings)),
           setup_(load.setup),
+          time_(load.start),
           whole_(assumed.memory + static_cast<double>(load.disks)),
           left_(whole_) {}
 
@@ -93,7 +94,7 @@ private:
 
     /// The limit comes in the middle of a pass.
     [[nodiscard]] MigrationCourse cut_off() {
-        const Seconds begun = limit_ - time_;
+        const Seconds begun = std::max(Seconds::zero(), limit_ - time_);
         // What was not sent yet and is written to is sent once.
         left_ = std::min(whole_, left_ - begun.count() * assumed_.bandwidth + written_in(begun));
         return at_the_limit();
@@ -138,8 +139,8 @@ private:
     Seconds downtime_;
     Seconds limit_;  ///< zero: none
     Seconds setup_;
-    Seconds time_{0};  ///< that the passes so far took
-    double whole_;     ///< more is never left
+    Seconds time_;  ///< since the launcher was asked
+    double whole_;  ///< more is never left
     double left_;
     unsigned hot_passes_ = 0;
     MigrationCourse made_;

@@ -27,7 +27,10 @@ struct MigrationLoad {
     Range dirty_rate;  ///< what the guest writes to; the same page twice in a second counts once
     Range bandwidth;   ///< of the link, whatever the policy allows
     std::uint64_t disks = 0;             ///< local ones that are copied along
-    std::chrono::milliseconds setup{0};  ///< from hand-off until the first page moves
+    std::chrono::milliseconds setup{0};  ///< until the launcher is asked to migrate
+    /// From then until the first page moves: libvirt starts QEMU on the target. The launcher's
+    /// limits count from its beginning.
+    std::chrono::milliseconds start{0};
 };
 
 enum class MigrationEnd : std::uint8_t {

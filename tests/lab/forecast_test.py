@@ -54,10 +54,10 @@ RUNS = (
 )
 
 
-def forecast(run: Run, link: int, setup: float) -> dict:
+def forecast(run: Run, link: int, start: float) -> dict:
     settings = run.settings
     numbers = {"memory": run.guest.fill + FIRMWARE_MIB, "dirty": min(run.guest.rate, run.guest.set),
-               "link": link, "bandwidth": settings.bandwidth or 0, "setup": round(setup * 1000),
+               "link": link, "bandwidth": settings.bandwidth or 0, "start": round(start * 1000),
                "limit": round(settings.limit or 0), "auto-converge": int(settings.auto_converge),
                "post-copy": int(settings.post_copy), "disruption": int(settings.disruption)}
     words = [f"{name}={number}" for name, number in numbers.items()]
@@ -79,9 +79,9 @@ class ForecastTest(unittest.TestCase):
         cls.addClassCleanup(cls.lab.down)
         cls.lab.__enter__()
         cls.source, cls.target = cls.lab.hosts.values()
-        # What earlier moves have shown: the link, and the set-up.
+        # What earlier moves have shown: the link, and how long it takes to start.
         cls.link = cls.move(Run("", guest(256, 224), Settings())).job["memory_bps"] >> 20
-        cls.setup = cls.move(Run("", guest(64, 0), Settings())).seconds
+        cls.start_seconds = cls.move(Run("", guest(64, 0), Settings())).seconds
 
     @classmethod
     def move(cls, run: Run) -> moves.Move:
@@ -93,11 +93,11 @@ class ForecastTest(unittest.TestCase):
                 guests.remove(host, NAME)
 
     def test_forecast_is_right(self):
-        print(f"\nset-up {self.setup:.1f} s, link {self.link} MiB/s, budget {BUDGET:.0f} s\n"
+        print(f"\nstart {self.start_seconds:.1f} s, link {self.link} MiB/s, budget {BUDGET:.0f} s\n"
               f"{'guest':33} {'measured':>32} {'forecast':>32} {'ratio':>6}")
         right, off = 0, []
         for run in RUNS:
-            made, told = self.move(run), forecast(run, self.link, self.setup)
+            made, told = self.move(run), forecast(run, self.link, self.start_seconds)
             self.assertNotEqual(made.end, "failed", made.error)
             verdicts = verdict(made.moved, made.seconds), verdict(told["moved"], told["seconds"])
             right += verdicts[0] == verdicts[1]

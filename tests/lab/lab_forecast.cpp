@@ -4,7 +4,7 @@
 //   lab_forecast NAME=NUMBER…      prints one JSON document
 //
 // memory, dirty, link, bandwidth in MiB or MiB per second (bandwidth: of the policy; 0: none),
-// setup in milliseconds, limit in seconds (0: none), auto-converge, post-copy and disruption 0
+// start in milliseconds, limit in seconds (0: none), auto-converge, post-copy and disruption 0
 // or 1.
 #include <array>
 #include <charconv>
@@ -57,7 +57,7 @@ int main(int count, char** words) {
                      {"dirty"},
                      {"link"},
                      {"bandwidth"},
-                     {"setup"},
+                     {"start"},
                      {"limit"},
                      {"auto-converge"},
                      {"post-copy"},
@@ -69,7 +69,7 @@ int main(int count, char** words) {
             return 2;
         }
     }
-    const auto& [memory, dirty, link, bandwidth, setup, limit, auto_converge, post_copy,
+    const auto& [memory, dirty, link, bandwidth, start, limit, auto_converge, post_copy,
                  disruption] = options;
     const auto range = [](const Option& of) {
         return Range{of.value * mebibyte, of.value * mebibyte, of.value * mebibyte};
@@ -83,7 +83,7 @@ int main(int count, char** words) {
     const auto made = forecast({.memory = range(memory),
                                 .dirty_rate = range(dirty),
                                 .bandwidth = range(link),
-                                .setup = std::chrono::milliseconds{setup.value}},
+                                .start = std::chrono::milliseconds{start.value}},
                                settings);
     std::printf("{");
     print("optimistic", made.optimistic, ", ");

@@ -160,6 +160,22 @@ TEST(ForecastTest, LocalDisksAndTheSetUpTakeTheirTime) {
     EXPECT_EQ(course(with_disk).duration, 11'500ms);
 }
 
+/// Seen in real moves: virt-launcher's clock runs while libvirt starts QEMU on the target.
+TEST(ForecastTest, TheStartIsPartOfTheLimitAndTheSetUpIsNot) {
+    MigrationSettings settings;
+    settings.completion_per_gib = 10s;
+    auto idle = load(gibibyte, 0, 64 * mebibyte);
+    idle.setup = 7s;
+    idle.start = 3s;
+    EXPECT_EQ(course(idle, settings).end, MigrationEnd::converged);
+    EXPECT_EQ(course(idle, settings).duration, 26s);
+    idle.start = 5s;
+    EXPECT_EQ(course(idle, settings).end, MigrationEnd::aborted);
+    EXPECT_EQ(course(idle, settings).duration, 27s);
+    idle.start = 30s;
+    EXPECT_EQ(course(idle, settings).duration, 27s);
+}
+
 TEST(ForecastTest, WithoutALinkItIsGivenUpWhenNothingHasMoved) {
     const auto made = course(load(gibibyte, 0, 0));
     EXPECT_EQ(made.end, MigrationEnd::aborted);
