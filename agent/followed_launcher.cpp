@@ -79,6 +79,7 @@ void FollowedLauncher::saw(const launcher::Domain* domain, SteadyTime now) {
 
 void FollowedLauncher::saw_vmi(migration::VmiFacts facts, SteadyTime now) {
     machine_.saw_vmi(std::move(facts), now);
+    settle();
 }
 
 void FollowedLauncher::take(const EvacuationFacts& facts, SteadyTime now) {
@@ -98,6 +99,7 @@ void FollowedLauncher::take(const EvacuationFacts& facts, SteadyTime now) {
     if (facts.moves) {
         take_moves(*facts.moves, false, now);
     }
+    settle();
 }
 
 /// A watch may be behind a live list: then a migration of the list would seem to be deleted. And
@@ -145,6 +147,7 @@ void FollowedLauncher::answered(const migration::EvacuationOrder& order, Evacuat
     } else {
         machine_.answered(order, result.outcome, now);
     }
+    settle();
 }
 
 std::optional<migration::EvacuationOrder> FollowedLauncher::next(SteadyTime now) {
@@ -162,7 +165,16 @@ void FollowedLauncher::look_ahead(SteadyTime now) {
 
 void FollowedLauncher::set_queued(bool in_time, SteadyTime now) {
     outlook_.queued_in_time = in_time;
+    // What shall be held is only now known to fit.
+    const auto held = [this] {
+        const auto state = machine_.state();
+        return state == EvacuationState::held || state == EvacuationState::moving;
+    };
+    const bool was_held = held();
     machine_.saw_outlook(outlook_, now);
+    if (observed_ && verdict_.empty() && was_held && held()) {
+        verdict_ = "only observed: it would be held and moved";
+    }
     settle();
 }
 
@@ -215,13 +227,10 @@ migration::HookAnswer FollowedLauncher::answer(SteadyTime now) {
 
 /// Under observation the first decision is all that counts.
 void FollowedLauncher::settle() {
-    const auto state = machine_.state();
-    if (!observed_ || !verdict_.empty() || state == EvacuationState::suspected) {
-        return;
+    const bool let_go = machine_.is_over() || machine_.state() == EvacuationState::given_up;
+    if (observed_ && verdict_.empty() && let_go) {
+        verdict_ = "only observed: it would not be held: " + machine_.reason();
     }
-    const bool moved = state == EvacuationState::held || state == EvacuationState::moving;
-    verdict_ = moved ? "only observed: it would be held and moved"
-                     : "only observed: it would not be held: " + machine_.reason();
 }
 
 EvacuationState FollowedLauncher::state() const noexcept {
