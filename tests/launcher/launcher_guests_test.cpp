@@ -219,5 +219,45 @@ TEST_F(LauncherGuestsTest, ProbesNothing) {
     });
 }
 
+TEST_F(LauncherGuestsTest, LauncherIsAskedAtOnceForWhoCannotWait) {
+    config.ask = {.poll = 60s};
+    auto first = launcher("p1", text("vm-1"));
+    auto second = launcher("p2", text("vm-2"));
+    unsigned news = 0;
+    tell([&]() -> Task<> {
+        co_await expect_guests("shop/vm-1:running shop/vm-2:running");
+        const auto watch = guests->watch_launchers([&news](const LauncherTable&) { ++news; });
+        first->answer(test::domain_text({.name = "vm-1",
+                                         .uuid = "uuid-vm-1",
+                                         .grace = R"({"MarkedForGracefulShutdown":true})"}));
+        const auto before = second->asked();
+        std::vector<std::string> asked{"p1", "nobody"};
+        co_await guests->ask_now(std::move(asked), 10s);
+        EXPECT_TRUE(guests->launchers().launchers().at("p1").domain->marked);
+        EXPECT_EQ(news, 1U);
+        EXPECT_EQ(second->asked(), before);
+
+        first->hang(true);
+        const auto begun = clock.steady();
+        std::vector<std::string> hanging{"p1"};
+        co_await guests->ask_now(std::move(hanging), 30ms);
+        EXPECT_LT(clock.steady() - begun, 5s);
+        first->hang(false);
+    });
+}
+
+TEST_F(LauncherGuestsTest, NumbersComeFromOneLauncher) {
+    auto first = launcher("p1", text("vm-1"));
+    first->answer_stats(R"({"Name":"shop_vm-1","Memory":{"RSSSet":true,"RSS":4096}})");
+    tell([&]() -> Task<> {
+        co_await expect_guests("shop/vm-1:running");
+        const auto stats = co_await guests->stats("p1");
+        EXPECT_TRUE(stats && *stats);
+        EXPECT_EQ(stats.value().value().rss_kib, 4096U);
+        const auto nobody = co_await guests->stats("p2");
+        EXPECT_EQ(nobody.error().code, Errc::not_found);
+    });
+}
+
 }  // namespace
 }  // namespace scout::launcher

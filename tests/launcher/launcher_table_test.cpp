@@ -252,5 +252,66 @@ TEST_F(LauncherTableTest, AtMostEightAreAskedAtOnce) {
     EXPECT_EQ(take().size(), 1U);
 }
 
+TEST_F(LauncherTableTest, LauncherThatWasToldToStopIsAskedEachSecond) {
+    table.found({ready("p1"), ready("p2")}, now);
+    take();
+    auto marked = domain("vm-1");
+    marked.marked = true;
+    answer("p1", marked);
+    answer("p2", domain("vm-2"));
+    now += 999ms;
+    EXPECT_THAT(take(), IsEmpty());
+    now += 1ms;
+    EXPECT_THAT(take(), ElementsAre("p1"));
+    EXPECT_TRUE(table.asked_since("p1", SteadyTime{1h}));
+}
+
+TEST_F(LauncherTableTest, HurriedLauncherWaitsForNobody) {
+    std::vector<LauncherSocket> sockets;
+    for (int i = 0; i < 20; ++i) {
+        sockets.push_back(ready("p" + std::to_string(10 + i)));
+    }
+    table.found(sockets, now);
+    ASSERT_EQ(take().size(), 8U);
+    EXPECT_THAT(take(), IsEmpty());
+
+    table.hurry("p25", now);
+    table.hurry("p10", now);
+    table.hurry("nobody", now);
+    EXPECT_EQ(table.next_due(), now);
+    EXPECT_THAT(take(), ElementsAre("p25"));
+    EXPECT_FALSE(table.asked_since("p25", now));
+    answer("p25", domain("vm"));
+    EXPECT_TRUE(table.asked_since("p25", now));
+    EXPECT_TRUE(table.asked_since("nobody", now));
+    // Its place was one of its own.
+    EXPECT_THAT(take(), IsEmpty());
+
+    // One that is being asked is asked once more, with what it knows then.
+    now += 1ms;
+    answer("p10", domain("vm"));
+    EXPECT_FALSE(table.asked_since("p10", now));
+    EXPECT_THAT(take(), testing::Contains("p10"));
+    answer("p10", domain("vm"));
+    EXPECT_TRUE(table.asked_since("p10", now));
+}
+
+TEST_F(LauncherTableTest, LaunchersThatFailAreHurriedToo) {
+    table = LauncherTable({.failing_at_once = 1});
+    table.found({ready("p1"), ready("p2"), ready("p3")}, now);
+    take();
+    for (const auto* pod : {"p1", "p2", "p3"}) {
+        answer(pod, silence());
+    }
+    now += 1s;
+    EXPECT_THAT(take(), ElementsAre("p1"));
+    table.hurry("p3", now);
+    EXPECT_THAT(take(), ElementsAre("p3"));
+    answer("p3", silence());
+    EXPECT_THAT(take(), IsEmpty());
+    answer("p1", silence());
+    EXPECT_THAT(take(), ElementsAre("p2"));
+}
+
 }  // namespace
 }  // namespace scout::launcher

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "migration/evacuation_outlook.h"
+
+#include <functional>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace scout::migration {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+
+constexpr std::uint64_t gib = std::uint64_t{1} << 30U;
+constexpr MoveAssumptions gigabyte_a_second{.bandwidth = 1'000'000'000, .setup = 2s};
+
+MoveSubject guest_of(std::uint64_t memory) {
+    return {.memory = memory};
+}
+
+struct Row {
+    const char* what;
+    std::function<void(MoveSubject&)> change;
+    std::optional<std::chrono::milliseconds> duration;
+};
+
+TEST(EvacuationOutlookTest, DurationIsTheBestThatIsPossible) {
+    const std::vector<Row> rows{
+        {"nothing known but its size", [](auto&) {}, 2s},
+        {"all of it in use", [](auto& one) { one.resident = 8'000'000'000; }, 10s},
+        {"QEMU's own memory is not copied", [](auto& one) { one.resident = 64 * gib; }, 10590ms},
+        {"limited by a policy",
+         [](auto& one) {
+             one.resident = 1'048'576'000;
+             one.settings.bandwidth = Quantity{104'857'600};
+         },
+         12s},
+        {"written faster than copied",
+         [](auto& one) {
+             one.resident = 8'000'000'000;
+             one.dirty_rate = 2'000'000'000;
+         },
+         std::nullopt},
+        {"the same, switched to post-copy",
+         [](auto& one) {
+             one.resident = 8'000'000'000;
+             one.dirty_rate = 2'000'000'000;
+             one.settings.allow_post_copy = one.settings.allow_workload_disruption = true;
+             one.settings.completion_per_gib = 1s;
+         },
+         20s},
+        {"running for three seconds",
+         [](auto& one) {
+             one.resident = 8'000'000'000;
+             one.running = 3s;
+         },
+         5s},
+        {"running longer than thought",
+         [](auto& one) {
+             one.resident = 8'000'000'000;
+             one.running = 60s;
+         },
+         0s},
+        {"running, and QEMU says what remains",
+         [](auto& one) {
+             one.resident = 8'000'000'000;
+             one.running = 60s;
+             one.remaining = 3'000'000'000;
+         },
+         3s},
+        {"what remains is of another migration",
+         [](auto& one) {
+             one.resident = 8'000'000'000;
+             one.remaining = 3'000'000'000;
+         },
+         10s},
+    };
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.what);
+        auto subject = guest_of(8 * gib);
+        row.change(subject);
+        const auto outlook = outlook_of(subject, gigabyte_a_second);
+        ASSERT_EQ(outlook.duration.has_value(), row.duration.has_value());
+        if (row.duration) {
+            EXPECT_NEAR(static_cast<double>(outlook.duration->count()),
+                        static_cast<double>(row.duration->count()), 20);
+        }
+    }
+}
+
+TEST(EvacuationOutlookTest, BudgetIsThatOfTheFirstWhoKills) {
+    auto subject = guest_of(gib);
+    EXPECT_EQ(outlook_of(subject, {}).budget, (StopBudget{45s, StopLimit::launcher}));
+    subject.times.deletion_grace = 5s;
+    EXPECT_EQ(outlook_of(subject, {}).budget, (StopBudget{5s, StopLimit::deletion}));
+    subject.pod_failed = true;
+    EXPECT_TRUE(outlook_of(subject, {}).pod_failed);
+    EXPECT_FALSE(outlook_of(subject, {}).liveness_kill);
+}
+
+TEST(EvacuationOutlookTest, ThoseThatFitAreQueuedInTime) {
+    const auto one = [](auto duration) { return MoveCandidate{.duration = duration, .left = 32s}; };
+    EXPECT_THAT(queued_in_time({one(10s), one(10s), one(30s), one(10s)}, 2),
+                ElementsAre(true, true, false, true));
+    EXPECT_THAT(queued_in_time({}, 2), ElementsAre());
+}
+
+TEST(EvacuationOutlookTest, WhatIsNotWantedTakesNoPlaceAndWhatRunsTakesItsRest) {
+    auto unwanted = MoveCandidate{.duration = 30s, .left = 32s, .wanted = false};
+    auto wanted = MoveCandidate{.duration = 20s, .left = 32s};
+    EXPECT_THAT(queued_in_time({unwanted, unwanted, unwanted, wanted}, 1),
+                ElementsAre(true, true, true, true));
+
+    auto running = MoveCandidate{.duration = 20s, .left = 30s, .begun = true, .running = true};
+    EXPECT_THAT(queued_in_time({running, wanted}, 1), ElementsAre(true, false));
+    running.duration = 5s;
+    EXPECT_THAT(queued_in_time({running, wanted}, 1), ElementsAre(true, true));
+}
+
+TEST(EvacuationOutlookTest, WhatIsBegunStays) {
+    const auto begun = MoveCandidate{.duration = 30s, .left = 32s, .begun = true};
+    const auto shorter = MoveCandidate{.duration = 10s, .left = 32s};
+    EXPECT_THAT(queued_in_time({begun, shorter}, 1), ElementsAre(true, false));
+}
+
+}  // namespace
+}  // namespace scout::migration
