@@ -94,7 +94,8 @@ std::vector<cluster::EvacuationSubject> EvacuationDesk::held_on(std::string_view
     if (const auto left = left_.find(node); left != left_.end()) {
         held = left->second;
     }
-    for (const auto& [id, session] : sessions_) {
+    for (const auto id : naming_) {
+        const auto& session = sessions_.at(id);
         if (session.node != node) {
             continue;
         }

@@ -58,6 +58,12 @@ cluster::EvacuationSubject subject_of(const kube::Vmi& vmi) {
             .strategy = {}};
 }
 
+/// All of them, or that there is no such kind.
+template <class T>
+bool is_known(const kube::Informer<T>& informer) {
+    return informer.synced() || informer.reflector().state() == kube::ReflectorState::absent;
+}
+
 cluster::Protection no(std::string reason, std::string message) {
     return {.state = cluster::Protection::State::no,
             .reason = std::move(reason),
@@ -103,10 +109,9 @@ Task<> HookKeeper::run() {
 }
 
 Task<> HookKeeper::turn() {
-    const bool known = sources_.plugins.synced() ||
-                       sources_.plugins.reflector().state() == kube::ReflectorState::absent;
-    const bool leads = sources_.elector.leads() && known && sources_.nodes.synced() &&
-                       sources_.vmis.synced() && sources_.settings.synced();
+    const bool leads = sources_.elector.leads() && sources_.nodes.synced() &&
+                       is_known(sources_.vmis) && is_known(sources_.plugins) &&
+                       sources_.settings.synced();
     if (!std::exchange(led_, leads) && leads) {
         const auto there = plugin();
         const bool ours = there && !there->hooks.empty();
@@ -160,7 +165,8 @@ HookKeeper::Wish HookKeeper::wish() const {
                                  "begins to stop when its launcher is told to, and nothing is "
                                  "moved then")};
     }
-    if (cover_.agents(clock_.steady()) == 0) {
+    const auto now = clock_.steady();
+    if (cover_.agents(now) == 0 && (!plugin() || cover_.has_listened(now))) {
         return {.there = false,
                 .protection = no("NoAgent",
                                  "no agent follows launchers: the node hook would "

@@ -97,7 +97,6 @@ bool is_hook_plugin(const kube::Plugin& plugin, std::string_view owner_uid,
 }
 
 void HookCover::begin(NodeNames left_out, SteadyTime now) {
-    agents_.clear();
     left_out_ = std::move(left_out);
     began_ = now;
 }
@@ -127,6 +126,10 @@ void HookCover::look(const std::vector<std::string_view>& nodes, SteadyTime now)
     std::erase_if(agents_, [&there, now](const auto& entry) {
         return !there.contains(entry.first) && now - entry.second.heard >= silence_limit;
     });
+}
+
+bool HookCover::has_listened(SteadyTime now) const noexcept {
+    return now - began_ >= silence_limit;
 }
 
 std::size_t HookCover::agents(SteadyTime now) const {

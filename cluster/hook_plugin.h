@@ -60,6 +60,8 @@ public:
     void look(const std::vector<std::string_view>& nodes, SteadyTime now);
 
     [[nodiscard]] const NodeNames& left_out() const noexcept { return left_out_; }
+    /// Who leads has done so for long enough to have heard of every agent that is there.
+    [[nodiscard]] bool has_listened(SteadyTime now) const noexcept;
     /// Agents that are there.
     [[nodiscard]] std::size_t agents(SteadyTime now) const;
 

@@ -13,6 +13,7 @@
 #include "cluster/levels.h"
 #include "cluster/yaml_json.h"
 #include "tests/aggregator/host_model_objects.h"
+#include "tests/kube/bed_objects.h"
 
 namespace scout::aggregator {
 namespace {
@@ -128,6 +129,25 @@ void BedClusterTest::apply_manifest(std::string_view file) {
         if (manifest.resource.kind == "CustomResourceDefinition" &&
             !run_until([&] { return is_served(manifest.body); })) {
             throw std::runtime_error(manifest.object.name + " is not served");
+        }
+    }
+}
+
+void BedClusterTest::serve_kubevirt(const std::filesystem::path& data) {
+    // They are megabytes of YAML.
+    static const auto definitions = test::kubevirt_definitions(data);
+    for (const auto& [name, definition] : definitions) {
+        const kube::Target target{.resource = kube::resources::custom_resource_definitions(),
+                                  .object = {.space = {}, .name = name}};
+        if (!call(client->get(target))) {
+            create(target.resource, {}, definition);
+        }
+        if (!run_until([this, &target] {
+                const auto answer = call(client->get(target));
+                return answer &&
+                       answer->find("\"Established\",\"status\":\"True\"") != std::string::npos;
+            })) {
+            throw std::runtime_error(name + " is not served");
         }
     }
 }

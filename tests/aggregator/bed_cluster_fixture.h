@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -51,6 +52,9 @@ protected:
     /// Applies the objects of a file below daemonset/base as `kubectl apply` does; of a definition
     /// returns once its kind is served.
     void apply_manifest(std::string_view file);
+
+    /// The definitions of stock KubeVirt, which are there from then on.
+    void serve_kubevirt(const std::filesystem::path& data);
 
     /// A cluster-scoped kind.
     [[nodiscard]] bool is_served(const boost::json::object& definition);

@@ -21,6 +21,13 @@ std::string plural_of(const std::string& target) {
     return path.substr(path.rfind('/') + 1);
 }
 
+kube::HttpResponse gone() {
+    kube::HttpResponse response;
+    response.head.status = 404;
+    response.body = test::status_json(404, "NotFound");
+    return response;
+}
+
 }  // namespace
 
 class FakeApi::Stream final : public kube::HttpStream {
@@ -45,7 +52,7 @@ public:
         std::chrono::milliseconds /*silence*/) override {
         while (lines_.empty()) {
             wake_.expires_after(1h);
-            const auto [error] = co_await wake_.async_wait(as_result);
+            static_cast<void>(co_await wake_.async_wait(as_result));
             const auto state = co_await boost::asio::this_coro::cancellation_state;
             if (state.cancelled() != boost::asio::cancellation_type::none) {
                 co_return fail(Errc::cancelled, "the watch was cancelled");
@@ -94,12 +101,19 @@ void FakeApi::tell(Kind& kind, const std::string& type, const json::object& obje
     }
 }
 
+bool FakeApi::is_absent(const std::string& plural) const {
+    return std::find(absent_.begin(), absent_.end(), plural) != absent_.end();
+}
+
 void FakeApi::release() {
     held_ = false;
 }
 
 Task<Result<kube::HttpResponse>> FakeApi::send(kube::HttpRequest request,
                                                std::chrono::milliseconds /*limit*/) {
+    if (request.method == "GET" && is_absent(plural_of(request.target))) {
+        co_return gone();
+    }
     calls_.push_back(request);
     ++waiting_;
     boost::asio::steady_timer timer(loop_);
@@ -124,11 +138,11 @@ Task<Result<std::unique_ptr<kube::HttpStream>>> FakeApi::open(kube::HttpRequest 
                                                               std::chrono::milliseconds /*limit*/) {
     const auto plural = plural_of(request.target);
     std::unique_ptr<kube::HttpStream> out;
-    if (std::find(absent_.begin(), absent_.end(), plural) != absent_.end()) {
+    if (is_absent(plural)) {
         auto script = std::make_unique<test::ScriptedTransport>();
-        script->then({.status = 404, .body = test::status_json(404, "NotFound")});
-        auto gone = co_await script->open(std::move(request), 1s);
-        co_return gone;
+        script->then({.status = 404, .body = gone().body});
+        auto stream = co_await script->open(std::move(request), 1s);
+        co_return stream;
     }
     auto& kind = kinds_[plural];
     auto stream = std::make_unique<Stream>(loop_, kind);

@@ -55,6 +55,7 @@ private:
         std::list<Stream*> streams;
     };
 
+    [[nodiscard]] bool is_absent(const std::string& plural) const;
     void tell(Kind& kind, const std::string& type, const boost::json::object& object);
 
     boost::asio::any_io_executor loop_;

@@ -165,21 +165,21 @@ TEST_F(HookKeeperTest, WhatIsHeldOnANodeWithoutAgentIsLetGoOnce) {
 }
 
 TEST_F(HookKeeperTest, ASuccessorBelievesWhatWasWrittenUntilItHasHeard) {
-    api.put("plugins", json::parse(R"({"metadata":{"name":"virt-scout","ownerReferences":[
+    api.put("plugins", json::parse(R"json({"metadata":{"name":"virt-scout","ownerReferences":[
         {"uid":"role-uid"}]},"spec":{"nodeHooks":[{
         "socket":"/var/run/kubevirt/plugins/virt-scout.sock","permittedHooks":["PreVMStop"],
         "condition":"vmi.status.phase == \"Running\" && !has(vmi.metadata.deletionTimestamp) && !(vmi.status.nodeName in [\"n2\"])",
         "failureStrategy":"Fail","timeout":"5s"}]
 }
-})")
+})json")
                            .as_object());
-start();
-open(1, "n1");
-pass(20s, {1});
-settle();
-EXPECT_EQ(applied, 0);
-EXPECT_EQ(removed, 0);
-EXPECT_EQ(hook->counters().left_out, 1U);
+    start();
+    open(1, "n1");
+    pass(20s, {1});
+    settle();
+    EXPECT_EQ(applied, 0);
+    EXPECT_EQ(removed, 0);
+    EXPECT_EQ(hook->counters().left_out, 1U);
 }
 
 TEST_F(HookKeeperTest, BeyondTwoHundredNodesItIsTakenAway) {

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// What daemonset/base/fences.yaml leaves of the rights by which VMs are moved.
+#include <string>
+#include <utility>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <gmock/gmock.h>
+
+#include "tests/aggregator/bed_cluster_fixture.h"
+#include "tests/support/test_data.h"
+
+namespace scout::aggregator {
+namespace {
+
+namespace json = boost::json;
+using testing::HasSubstr;
+
+constexpr kube::CallOptions trial{.dry_run = true};
+
+class BedMovingFencesTest : public BedClusterTest {
+protected:
+    void SetUp() override {
+        SCOUT_BED_OR_SKIP();
+        SCOUT_TEST_DATA_OR_SKIP(data);
+        BedClusterTest::SetUp();
+        serve_kubevirt(data);
+        for (const auto* file : {"namespace.yaml", "accounts.yaml", "roles.yaml", "fences.yaml"}) {
+            apply_manifest(file);
+        }
+        shop = new_space();
+        create(kube::resources::virtual_machine_instances(), shop,
+               {{"metadata", {{"name", "web"}, {"annotations", {{"a", "b"}}}}},
+                {"spec", {{"domain", {{"devices", json::object{}}}}}},
+                {"status", {{"phase", "Running"}, {"nodeName", "n1"}}}});
+        way.emplace(loop.get_executor(),
+                    test::with_token(access, token_of("virt-scout", "virt-scout-aggregator", {})),
+                    clock);
+        own.emplace(*way, clock, kube::ClientConfig{});
+        // New policies are in force a moment after they were taken.
+        ASSERT_TRUE(
+            run_until([this] { return !patch(R"({"metadata":{"labels":{"x":"y"}}})").empty(); }));
+    }
+    void TearDown() override {
+        if (way) {
+            way->close_idle();
+        }
+        BedClusterTest::TearDown();
+    }
+
+    [[nodiscard]] static std::string refusal(const kube::ApiResult<std::string>& answer) {
+        return answer ? std::string{} : answer.error().text;
+    }
+    [[nodiscard]] std::string patch(const std::string& body) {
+        return refusal(
+            call(own->merge_patch({.resource = kube::resources::virtual_machine_instances(),
+                                   .object = {.space = shop, .name = "web"}},
+                                  body, trial)));
+    }
+    [[nodiscard]] std::string make_move(json::object metadata, json::object spec) {
+        const json::object body{{"apiVersion", "kubevirt.io/v1"},
+                                {"kind", "VirtualMachineInstanceMigration"},
+                                {"metadata", std::move(metadata)},
+                                {"spec", std::move(spec)}};
+        return refusal(call(own->create(
+            {.resource = kube::resources::migrations(), .object = {.space = shop, .name = {}}},
+            json::serialize(body), trial)));
+    }
+    void make_pod(const std::string& name, json::object labels) {
+        create(kube::resources::pods(), shop,
+               {{"metadata", {{"name", name}, {"labels", std::move(labels)}}},
+                {"spec",
+                 {{"automountServiceAccountToken", false},
+                  {"containers", {{{"name", "c"}, {"image", "none"}}}}}}});
+    }
+    [[nodiscard]] std::string remove(const kube::Resource& resource, const std::string& name) {
+        const auto answer = call(own->remove(
+            {.resource = resource, .object = {.space = shop, .name = name}}, {}, trial));
+        return answer ? std::string{} : answer.error().text;
+    }
+
+    std::string shop;
+    std::optional<kube::HttpTransport> way;
+    std::optional<kube::Client> own;
+};
+
+TEST_F(BedMovingFencesTest, OfAVmiTheMarkAndOurAnnotationAreLeft) {
+    EXPECT_EQ(patch(R"({"metadata":{"annotations":{"virt-scout.io/released":"now"}}})"), "");
+    EXPECT_EQ(patch(R"({"status":{"evacuationNodeName":"n1"}})"), "");
+
+    EXPECT_THAT(patch(R"({"status":{"evacuationNodeName":"n2"}})"), HasSubstr("but the one"));
+    EXPECT_THAT(patch(R"({"status":{"nodeName":"n2"}})"), HasSubstr("only evacuationNodeName"));
+    EXPECT_THAT(patch(R"({"status":{"phase":null}})"), HasSubstr("only evacuationNodeName"));
+    EXPECT_THAT(patch(R"({"metadata":{"annotations":{"kubevirt.io/eviction-source":"x"}}})"),
+                HasSubstr("changes only virt-scout.io/released"));
+    EXPECT_THAT(patch(R"({"metadata":{"annotations":{"a":null}}})"), HasSubstr("changes only"));
+    EXPECT_THAT(patch(R"({"metadata":{"labels":{"a":"b"}}})"), HasSubstr("nothing else of it"));
+    EXPECT_THAT(patch(R"({"metadata":{"finalizers":["a.example/b"]}})"),
+                HasSubstr("nothing else of it"));
+    EXPECT_THAT(patch(R"({"spec":{"evictionStrategy":"None"}})"), HasSubstr("nothing else of it"));
+}
+
+TEST_F(BedMovingFencesTest, PlainMigrationsAreMadeAndRemovedUntilTheyEnd) {
+    EXPECT_EQ(make_move({{"generateName", "virt-scout-"}}, {{"vmiName", "web"}}), "");
+    EXPECT_THAT(make_move({{"name", "other"}}, {{"vmiName", "web"}}), HasSubstr("is called"));
+    EXPECT_THAT(make_move({{"generateName", "virt-scout-"}},
+                          {{"vmiName", "web"}, {"priority", "system-critical"}}),
+                HasSubstr("no more"));
+    for (const auto* phase : {"Running", "Succeeded"}) {
+        const std::string name = phase[0] == 'R' ? "runs" : "over";
+        create(kube::resources::migrations(), shop,
+               {{"metadata", {{"name", name}}}, {"spec", {{"vmiName", "web"}}}});
+        const json::object status{{"status", {{"phase", phase}}}};
+        done(client->merge_patch({.resource = kube::resources::migrations(),
+                                  .object = {.space = shop, .name = name},
+                                  .subresource = "status"},
+                                 json::serialize(status)));
+    }
+    EXPECT_EQ(remove(kube::resources::migrations(), "runs"), "");
+    EXPECT_THAT(remove(kube::resources::migrations(), "over"), HasSubstr("has ended"));
+}
+
+TEST_F(BedMovingFencesTest, OfPodsLaunchersAreEvictedAndTargetsRemoved) {
+    make_pod("virt-launcher-web-a", {{"kubevirt.io", "virt-launcher"}});
+    make_pod("virt-launcher-web-b",
+             {{"kubevirt.io", "virt-launcher"}, {"kubevirt.io/migrationJobUID", "u"}});
+    make_pod("etcd-0", {{"app", "etcd"}});
+    const auto evict = [this](const std::string& name) {
+        const auto answer = call(own->evict({.space = shop, .name = name}, {}, trial));
+        return answer ? std::string{} : answer.error().text;
+    };
+    EXPECT_EQ(evict("virt-launcher-web-a"), "");
+    EXPECT_THAT(evict("etcd-0"), HasSubstr("launchers alone"));
+    EXPECT_EQ(remove(kube::resources::pods(), "virt-launcher-web-b"), "");
+    EXPECT_THAT(remove(kube::resources::pods(), "virt-launcher-web-a"),
+                HasSubstr("but targets of migrations"));
+    EXPECT_THAT(remove(kube::resources::pods(), "etcd-0"), HasSubstr("but targets"));
+}
+
+}  // namespace
+}  // namespace scout::aggregator
