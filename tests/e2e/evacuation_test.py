@@ -178,6 +178,16 @@ class EvacuationTest(StoryTest):
             self.assertEqual(len(self.moves(name)), 1, state)
             self.assertEqual(self.told(name, "acpi"), [], state)
 
+    def test_13b_an_agent_killed_while_it_takes_back(self):
+        self.vm(grace=8, **{TAKES: LONGER_THAN_ANY})
+        self.tell("mark")
+        self.event("vm", "evacuation-cancelled")
+        self.stop("n1", signal.SIGKILL)
+        self.start_agent("n1")
+        self.assertEqual(self.end_of()["event"], "guest-stopped")
+        self.until(lambda: not self.moves())
+        self.assertEqual(len(self.told("vm", "evacuation-created")), 1)
+
     def test_14_from_mark_to_eviction(self):
         names = [self.vm(f"vm-{number}", strategy="External", node="n2") for number in range(30)]
         time.sleep(2)
@@ -244,6 +254,22 @@ class LeadersTest(StoryTest):
         name = self.leader()
         self.stop(name, signal.SIGKILL)
         self.addCleanup(lambda: name in self.daemons or self.start_replica(name))
+
+
+class ForkTest(StoryTest):
+    """A KubeVirt that lets others mark its VMIs, as the proposal has it."""
+
+    standin_options = ("--fork",)
+
+    def test_1_its_own_way_is_used(self):
+        self.vm()
+        self.tell("mark")
+        self.assertEqual(self.end_of()["event"], "moved")
+        calls = self.our_calls()
+        self.assertNotIn("create pods/eviction", calls)
+        self.assertIn("patch virtualmachineinstances", calls)
+        self.assertLessEqual(len(calls), MOST_CALLS)
+        self.assertEqual(len(self.told("vm", "evacuation-created")), 1)
 
 
 class NoPluginsTest(StoryTest):

@@ -12,7 +12,7 @@ RESERVE = 4  # seconds
 
 
 def seconds_between(first, second):
-    return (datetime.fromisoformat(second["time"][:26]) - datetime.fromisoformat(first["time"][:26])).total_seconds()
+    return (datetime.fromisoformat(second["time"]) - datetime.fromisoformat(first["time"])).total_seconds()
 
 
 class StoryTest(ClusterTest):
@@ -28,6 +28,7 @@ class StoryTest(ClusterTest):
         self.api.make(f"/api/v1/namespaces/{self.space}/serviceaccounts", {
             "apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}})
         self.since = len(self.standin.all)
+        self.events = []
 
     def tearDown(self):
         if self._outcome.result.failures or self._outcome.result.errors:
@@ -66,8 +67,8 @@ class StoryTest(ClusterTest):
 
     def told(self, name="vm", *kinds):
         """What happened to it, in order."""
-        every = [json.loads(line) for line in self.standin.all[self.since:]]
-        return [one for one in every if one.get("vmi") == f"{self.space}/{name}" and (not kinds or one["event"] in kinds)]
+        self.events += [json.loads(line) for line in self.standin.all[self.since + len(self.events):]]
+        return [one for one in self.events if one.get("vmi") == f"{self.space}/{name}" and (not kinds or one["event"] in kinds)]
 
     def event(self, name, kind, seconds=60.0, number=1):
         self.until(lambda: len(self.told(name, kind)) >= number, seconds)
