@@ -77,9 +77,12 @@ class Host:
 
     def virsh(self, *words: str) -> str:
         """What virsh prints; LabError with what it says of an error."""
-        done = subprocess.run(["virsh", "--quiet", "--connect", self.uri, *words],
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              timeout=CALL_LIMIT, check=False, env={**os.environ, "LC_ALL": "C"})
+        try:
+            done = subprocess.run(["virsh", "--quiet", "--connect", self.uri, *words],
+                                  stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                  timeout=CALL_LIMIT, check=False, env={**os.environ, "LC_ALL": "C"})
+        except subprocess.TimeoutExpired as error:
+            raise LabError(f"{self.name}: virsh {' '.join(words)}: no answer in {CALL_LIMIT} s") from error
         if done.returncode != 0:
             raise LabError(f"{self.name}: virsh {' '.join(words)}: {done.stderr.strip()}")
         return done.stdout

@@ -84,7 +84,7 @@ def migrate(options) -> int:
 
 
 def evacuate(options) -> int:
-    """As --migrate-command of tests/launcher/standin. SIGTERM aborts it; the exit code tells what came of it."""
+    """As --migrate-command of tests/launcher/standin; SIGTERM aborts it."""
     options.guest = options.vmi.replace("/", "_", 1)
     return migrate(options)
 

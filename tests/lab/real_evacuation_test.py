@@ -69,7 +69,7 @@ class RealEvacuationTest(StoryTest):
         last = None
         for one in story:
             by = f"by {one['by']}" if one.get("by") else ""
-            more = " ".join(word for word in (one.get("phase"), one.get("answer"), by, one.get("text")) if word)
+            more = " ".join(filter(None, (one.get("phase"), one.get("answer"), by, one.get("text"))))
             said = f"{one['event']:20} {more}".rstrip()
             if said != last:
                 print(f"  {seconds_between(mark, one):8.3f} s  {one.get('node', ''):7} {said[:110]}")

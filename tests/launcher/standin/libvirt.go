@@ -50,10 +50,10 @@ func look(uri, name string) (snapshot, error) {
 	}
 	state := strings.TrimSpace(parts[0])
 	if state == "" {
-		if strings.Contains(err.Error(), "failed to get domain") {
-			return snapshot{}, nil
+		if err != nil && !strings.Contains(err.Error(), "failed to get domain") {
+			return snapshot{}, err
 		}
-		return snapshot{}, err
+		return snapshot{}, nil
 	}
 	// A domain that does not run has no job, which is told as an error.
 	seen := snapshot{state: state, xml: parts[1], job: map[string]uint64{}, stats: map[string]string{}}

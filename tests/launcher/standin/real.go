@@ -55,16 +55,19 @@ func (r *realDomain) stats() string {
 
 // watch shows the domain as it is, and ends the guest's story when libvirt says that it is over.
 func (g *guest) watch(one *launcher) {
-	ran := false
+	ran, fault := false, ""
 	for ; !g.isOff(); time.Sleep(lookEvery) {
 		seen, err := look(g.real.uri, g.real.domain())
-		if err != nil {
-			g.tell("fault", "libvirt", err.Error())
-			continue
+		shown := false
+		if err == nil {
+			shown, err = one.show(g.real, seen)
 		}
-		shown, err := one.show(g.real, seen)
 		if err != nil {
-			g.tell("fault", "libvirt", err.Error())
+			if fault != err.Error() { // libvirt may be away for long
+				fault = err.Error()
+				g.tell("fault", "libvirt", fault)
+			}
+			continue
 		}
 		if shown {
 			g.changed()
