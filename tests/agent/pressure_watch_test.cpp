@@ -107,7 +107,7 @@ protected:
     std::unique_ptr<PressureWatch> watch;
 };
 
-TEST_F(PressureWatchTest, ARampIsTalkedOfHalfAMinuteAheadInLogMetricsAndHealth) {
+TEST_F(PressureWatchTest, ARampIsToldHalfAMinuteAheadInLogMetricsAndHealth) {
     make();
     constexpr double hit = 300 + 75 * (1 - 100.0 / 16384);
     const auto begun =
@@ -140,12 +140,12 @@ TEST_P(PressureSawtoothTest, IsSilentOnceItIsKnown) {
     const double period = GetParam();
     for (const double begun :
          follow([period](double at) { return (8 - std::fmod(at, period) / period * 6) * gibibyte; },
-                900)) {
+                400)) {
         EXPECT_LT(begun, 2 * period);
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Periods, PressureSawtoothTest, testing::Values(5, 7, 40, 90));
+INSTANTIATE_TEST_SUITE_P(Periods, PressureSawtoothTest, testing::Values(7, 90));
 
 TEST_F(PressureWatchTest, AStepIsSilentAndWhatStallsIsLookedAtClosely) {
     make();
