@@ -96,6 +96,33 @@ TEST(AgentConfigTest, GuestsAreWatchedInOnePlace) {
     EXPECT_THAT(all_of(validate(config)), HasSubstr("pods-dir: expected an absolute path"));
 }
 
+TEST(AgentConfigTest, HookNeedsLaunchersAndAPathThatASocketMayHave) {
+    const test::TemporaryFolder folder;
+    AgentConfig config;
+    config.state_dir = folder.path();
+    config.hook_socket = "/var/run/kubevirt/plugins/virt-scout.sock";
+    EXPECT_THAT(all_of(validate(config)), HasSubstr("hook-socket: expected also pods-dir"));
+
+    config.pods_dir = "/pods";
+    EXPECT_THAT(validate(config), IsEmpty());
+    config.hook_socket = "/" + std::string(120, 'x');
+    EXPECT_THAT(all_of(validate(config)), HasSubstr("hook-socket: expected a unix socket path"));
+    config.hook_socket = "hook.sock";
+    EXPECT_THAT(all_of(validate(config)), HasSubstr("hook-socket: expected an absolute path"));
+}
+
+TEST(AgentConfigTest, BandwidthIsAQuantityAboveZero) {
+    const test::TemporaryFolder folder;
+    AgentConfig config;
+    config.state_dir = folder.path();
+    for (const auto* wrong : {"", "fast", "-1", "0"}) {
+        config.migration_bandwidth = wrong;
+        EXPECT_THAT(all_of(validate(config)), HasSubstr("migration-bandwidth: ")) << wrong;
+    }
+    config.migration_bandwidth = "64Mi";
+    EXPECT_THAT(validate(config), IsEmpty());
+}
+
 TEST(AgentConfigTest, RefusesPlaintextToAnotherMachine) {
     const test::TemporaryFolder folder;
     AgentConfig config;
@@ -187,6 +214,8 @@ TEST(AgentConfigTest, ReadsEveryKeyFromTheFile) {
                                        "\n"
                                        "labeller-dir: \"\"\n"
                                        "pods-dir: \"\"\n"
+                                       "hook-socket: \"\"\n"
+                                       "migration-bandwidth: 64Mi\n"
                                        "host-root: /host\n"
                                        "aggregator-address: scout.example:9286\n"
                                        "tls-ca: /ca\ntls-cert: /cert\ntls-key: /key\n"

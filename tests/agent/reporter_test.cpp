@@ -16,7 +16,10 @@
 #include <spdlog/sinks/ostream_sink.h>
 #include <spdlog/spdlog.h>
 
+#include "agent/evacuations.h"
 #include "base/task_scope.h"
+#include "tests/agent/fake_launchers.h"
+#include "tests/support/fake_clock.h"
 #include "tests/support/fake_hypervisor.h"
 #include "tests/support/run_to_end.h"
 
@@ -137,7 +140,8 @@ protected:
                                          .link = link,
                                          .pacer = pacer,
                                          .metrics = metrics,
-                                         .certificate = nullptr},
+                                         .certificate = nullptr,
+                                         .evacuations = evacuations},
                          1);
         TaskScope scope(loop.get_executor());
         // Posted: a cancellation from within the reporter itself would be none from outside.
@@ -157,6 +161,7 @@ protected:
     Snapshot snapshot;
     FakeLink link;
     std::optional<Reporter> reporter;
+    Evacuations* evacuations = nullptr;
     bool was_connected = false;  ///< when the time was up
 };
 
@@ -194,6 +199,32 @@ TEST_F(ReporterTest, RetriesSlowlyAtAnAggregatorThatAcceptsAndThenBreaksOff) {
     EXPECT_EQ(link.open_streams, 0U);
     EXPECT_THAT(std::vector<std::size_t>(link.kinds.begin(), link.kinds.begin() + 4),
                 testing::ElementsAre(0, 1, 0, 1));
+}
+
+TEST_F(ReporterTest, EvacuationsAreToldAfterTheHelloAndBeforeReports) {
+    test::FakeLaunchers launchers;
+    launchers.say("p1", test::domain_of("a", true));
+    test::FakeClock clock;
+    EvacuationMetrics counted(registry);
+    Evacuations all({.node = "n"}, clock, counted, [] {});
+    evacuations = &all;
+    link.patience = 6;
+    link.requests = {Welcome{}, EvacuationRules{.mode = EvacuationMode::act}};
+    FakePacer pacer(loop, 1h);
+    pacer.on_wait = [&] { all.turn(launchers.launchers()); };
+
+    run_until_the_time_is_up(pacer);
+
+    const std::size_t told = Message{EvacuationsMessage{}}.index();
+    const std::size_t ordered = Message{EvacuationOrderMessage{}}.index();
+    ASSERT_GE(link.kinds.size(), 6U);
+    EXPECT_EQ(link.kinds.front(), Message{HelloMessage{}}.index());
+    const auto first = std::find(link.kinds.begin(), link.kinds.end(), told);
+    ASSERT_NE(first, link.kinds.end());
+    EXPECT_EQ(*std::next(first), ordered);
+    // Each stream but the first says nothing of them until the leader is heard on it.
+    EXPECT_EQ(std::count(link.kinds.begin(), link.kinds.end(), told), 1);
+    EXPECT_TRUE(all.rules());
 }
 
 /// What is logged while it is in scope.
