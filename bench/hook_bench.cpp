@@ -4,6 +4,7 @@
 // its own, as virt-handler makes them, the two in turn.
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <future>
 #include <memory>
 #include <string>
