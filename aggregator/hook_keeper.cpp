@@ -262,11 +262,15 @@ Task<Status> HookKeeper::look_for_owner() {
     if (!options) {
         co_return fail(options.error());
     }
-    const auto& resource = kube::resources::cluster_roles();
-    kube::Target target{.resource = resource, .object = {.space = {}, .name = owner_name}};
+    kube::Target target{.resource = kube::resources::cluster_roles(),
+                        .object = {.space = {}, .name = owner_name}};
     auto answer = co_await client_.get(std::move(target), *options);
+    co_return take_owner(std::move(answer));
+}
+
+Status HookKeeper::take_owner(kube::ApiResult<std::string> answer) {
     if (!answer) {
-        co_return fail(
+        return fail(
             std::move(answer.error().error).within("the object that the hook's one is to go with"));
     }
     kube::TextPool texts;
@@ -274,13 +278,14 @@ Task<Status> HookKeeper::look_for_owner() {
     auto object = reader.parse(kube::PaddedText::of(*answer));
     const auto role = object ? kube::decode_bare(*object) : fail(std::move(object.error()));
     if (!role) {
-        co_return fail(role.error());
+        return fail(role.error());
     }
+    const auto& resource = kube::resources::cluster_roles();
     owner_ = {.api_version = resource.group + "/" + resource.version,
               .kind = resource.kind,
               .name = owner_name,
               .uid = role->meta.uid};
-    co_return Status{};
+    return {};
 }
 
 Task<Status> HookKeeper::apply(std::string condition) {

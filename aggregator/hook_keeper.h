@@ -74,6 +74,7 @@ private:
     [[nodiscard]] Wish wish() const;
     [[nodiscard]] Task<> turn();
     [[nodiscard]] Task<Status> look_for_owner();
+    [[nodiscard]] Status take_owner(kube::ApiResult<std::string> answer);
     [[nodiscard]] Task<Status> apply(std::string condition);
     [[nodiscard]] Task<Status> remove(std::string uid);
     [[nodiscard]] Task<> keep(bool there);
