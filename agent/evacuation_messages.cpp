@@ -122,6 +122,7 @@ std::string_view to_string(EvacuationMode mode) noexcept {
 
 v1::Evacuations to_wire(const EvacuationsMessage& message) {
     v1::Evacuations out;
+    out.set_hook_served(message.hook_served);
     const auto count = std::min(message.lines.size(), evacuations_limit);
     for (std::size_t i = 0; i < count; ++i) {
         const auto& line = message.lines[i];

@@ -75,6 +75,8 @@ public:
     void heard_leader();
     /// The stream to it ended.
     void lost_leader();
+    /// Whether virt-handler is answered on this node; the leader is told.
+    void set_hook_served(bool served);
     void take(const EvacuationRules& rules);
     void take(const EvacuationFacts& facts);
     void take(EvacuationResult result);
@@ -120,6 +122,7 @@ private:
     std::uint64_t marks_revision_ = 0;
 
     std::optional<SteadyTime> heard_;
+    bool hook_served_ = false;
     bool there_ = false;            ///< the leader was heard on the stream that is open
     bool members_changed_ = false;  ///< and not told
     bool lines_changed_ = false;

@@ -23,7 +23,14 @@ void Evacuations::heard_leader() {
     }
     if (!std::exchange(there_, true)) {
         // Another stream knows nothing of what was told on the one before.
-        members_changed_ = members_changed_ || !followed_.empty();
+        members_changed_ = true;
+        changed_();
+    }
+}
+
+void Evacuations::set_hook_served(bool served) {
+    if (std::exchange(hook_served_, served) != served) {
+        members_changed_ = true;
         changed_();
     }
 }
@@ -117,6 +124,7 @@ std::optional<Message> Evacuations::next() {
 
 EvacuationsMessage Evacuations::lines() const {
     EvacuationsMessage message;
+    message.hook_served = hook_served_;
     message.lines.reserve(followed_.size());
     for (const auto& [pod, each] : followed_) {
         message.lines.push_back(each.line(clock_));

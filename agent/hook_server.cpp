@@ -123,6 +123,9 @@ void HookServer::say(std::string trouble) {
         return;
     }
     trouble_ = std::move(trouble);
+    if (changed_) {
+        changed_(trouble_.empty());
+    }
     if (trouble_.empty()) {
         spdlog::info("node hook served socket={}", log_value(path_));
     } else {

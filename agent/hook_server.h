@@ -3,9 +3,11 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <boost/asio/any_io_executor.hpp>
 
@@ -47,6 +49,8 @@ public:
     /// HookService::stop().
     [[nodiscard]] Task<> stop(BlockingPool* pool);
 
+    /// Called whenever it begins or ends that anybody can call. Before run().
+    void on_change(std::function<void(bool served)> handler) { changed_ = std::move(handler); }
     /// Why nobody can call; empty: the socket is there.
     [[nodiscard]] const std::string& trouble() const noexcept { return trouble_; }
 
@@ -70,6 +74,7 @@ private:
     std::uint64_t device_ = 0;  ///< with `inode_`: which socket is ours
     std::uint64_t inode_ = 0;
     std::string trouble_ = "it is not served yet";
+    std::function<void(bool)> changed_;
 };
 
 }  // namespace scout::agent

@@ -68,6 +68,7 @@ struct EvacuationLine {
 
 struct EvacuationsMessage {
     std::vector<EvacuationLine> lines;
+    bool hook_served = false;  ///< virt-handler is answered here
 };
 
 struct EvacuationOrderMessage {

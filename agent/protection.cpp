@@ -36,6 +36,7 @@ Protection::Protection(Options options, Parts parts)
                 .node = options_.evacuations.node}) {
     if (!options_.hook_socket.empty()) {
         server_.emplace(parts_.loop, options_.hook_socket, service_.service());
+        server_->on_change([this](bool served) { evacuations().set_hook_served(served); });
     }
 }
 

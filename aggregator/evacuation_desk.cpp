@@ -64,12 +64,12 @@ void EvacuationDesk::open(SessionId session, const std::string& node, SessionSin
     opened.sink = &sink;
     opened.orders_filled = clock_.steady();
     left_.erase(node);
-    heard(session);
     flush(session, opened);
 }
 
 void EvacuationDesk::heard(SessionId session) {
-    if (const auto found = sessions_.find(session); found != sessions_.end() && on_agent_) {
+    const auto found = sessions_.find(session);
+    if (found != sessions_.end() && found->second.hook_served && on_agent_) {
         on_agent_(found->second.node);
     }
 }
@@ -123,6 +123,8 @@ Status EvacuationDesk::take(SessionId session, const v1::Evacuations& message) {
     if (!all) {
         return fail(std::move(all.error()));
     }
+    found->second.hook_served = message.hook_served();
+    heard(session);
     replace(session, found->second, std::move(*all));
     follow();
     flush(session, found->second);

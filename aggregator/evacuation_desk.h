@@ -69,7 +69,7 @@ public:
     void drained(SessionId session);
     void close(SessionId session);
 
-    /// Called whenever an agent that follows launchers is heard of.
+    /// Called whenever an agent is heard of that answers virt-handler.
     void on_agent(std::function<void(const std::string& node)> handler) {
         on_agent_ = std::move(handler);
     }
@@ -104,6 +104,7 @@ private:
         SessionSink* sink = nullptr;
         std::map<std::string, Entry, std::less<>> entries;  ///< by uid of the VMI
         std::deque<v1::EvacuationResult> results;
+        bool hook_served = false;  ///< virt-handler is answered on its node
         bool rules_due = true;
         std::string rules_told;
         double orders_left = orders_burst;

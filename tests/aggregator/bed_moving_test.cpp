@@ -56,6 +56,9 @@ public:
         hello.mutable_hello()->set_host_identity("host of " + node);
         hello.mutable_hello()->set_follows_launchers(true);
         stream_->Write(hello);
+        v1::AgentMessage answering;
+        answering.mutable_evacuations()->set_hook_served(true);
+        stream_->Write(answering);
         reader_ = std::thread([this] {
             v1::AggregatorMessage message;
             while (stream_->Read(&message)) {
@@ -272,6 +275,7 @@ protected:
     void name(TalkingAgent& agent, const std::vector<std::string>& vms,
               const std::string& state = "held") {
         v1::AgentMessage message;
+        message.mutable_evacuations()->set_hook_served(true);
         for (const auto& vm : vms) {
             auto& named = *message.mutable_evacuations()->add_evacuations();
             named.set_namespace_(shop);

@@ -107,6 +107,7 @@ bool FakeApi::is_absent(const std::string& plural) const {
 
 void FakeApi::release() {
     held_ = false;
+    gate_.cancel();
 }
 
 Task<Result<kube::HttpResponse>> FakeApi::send(kube::HttpRequest request,
@@ -116,11 +117,9 @@ Task<Result<kube::HttpResponse>> FakeApi::send(kube::HttpRequest request,
     }
     calls_.push_back(request);
     ++waiting_;
-    boost::asio::steady_timer timer(loop_);
-    while (held_) {
-        timer.expires_after(1ms);
-        const auto [error] = co_await timer.async_wait(as_result);
-        if (error) {
+    if (held_) {
+        static_cast<void>(co_await gate_.async_wait(as_result));
+        if (held_) {
             co_return fail(Errc::cancelled, "the call was cancelled");
         }
     }

@@ -25,7 +25,8 @@ class FakeApi final : public kube::Transport {
 public:
     using Answer = std::function<kube::HttpResponse(const kube::HttpRequest&)>;
 
-    explicit FakeApi(boost::asio::any_io_executor loop) : loop_(std::move(loop)) {}
+    explicit FakeApi(const boost::asio::any_io_executor& loop)
+        : loop_(loop), gate_(loop, boost::asio::steady_timer::time_point::max()) {}
 
     /// Kinds that were never put are there, and empty.
     void put(const std::string& plural, boost::json::object object);
@@ -64,6 +65,7 @@ private:
     std::uint64_t version_ = 10;
     std::vector<kube::HttpRequest> calls_;
     bool held_ = false;
+    boost::asio::steady_timer gate_;  ///< of those that are held
     std::size_t waiting_ = 0;
 };
 

@@ -118,6 +118,21 @@ TEST_F(HookKeeperTest, ComesWithTheFirstAgentAndGoesWithTheMode) {
     EXPECT_EQ(removed, 1);
 }
 
+TEST_F(HookKeeperTest, AnAgentThatCannotAnswerVirtHandlerCountsAsNone) {
+    start();
+    open(1, "n1", false);
+    settle();
+    EXPECT_EQ(condition(), "none");
+    EXPECT_TRUE(run_until([this] { return told() == "NoAgent"; })) << told();
+
+    open(2, "n2");
+    ASSERT_TRUE(run_until([this] { return condition() == running; }));
+    pass(30s, {1, 2});
+    EXPECT_TRUE(run_until([this] { return condition().find("\"n1\"") != std::string::npos; }))
+        << condition();
+    EXPECT_EQ(condition().find("\"n2\""), std::string::npos);
+}
+
 TEST_F(HookKeeperTest, ANodeWhoseAgentIsSilentIsLeftOutWithinThirtySeconds) {
     start();
     open(1, "n1");

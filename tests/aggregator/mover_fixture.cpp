@@ -92,6 +92,7 @@ void MoverFixture::start() {
     scope.emplace(loop.get_executor());
     objects.start(*scope);
     scope->spawn("elector", [this] { return elector.run(); });
+    scope->spawn("settings", [this] { return settings.run(); });
     scope->spawn("events", [this] { return events.run(); });
     scope->spawn("desk", [this] { return desk->run(); });
     scope->spawn("hook", [this] { return hook->run(); });
@@ -181,13 +182,17 @@ void MoverFixture::put_node(const std::string& name) {
             {{"metadata", {{"name", name}, {"labels", {{"kubevirt.io/schedulable", "true"}}}}}});
 }
 
-void MoverFixture::open(SessionId session, const std::string& node) {
+void MoverFixture::open(SessionId session, const std::string& node, bool hook_served) {
     desk->open(session, node, sink);
+    v1::Evacuations message;
+    message.set_hook_served(hook_served);
+    ASSERT_TRUE(desk->take(session, message));
 }
 
 void MoverFixture::name(SessionId session, const std::string& state,
                         const std::vector<std::string>& vmis) {
     v1::Evacuations message;
+    message.set_hook_served(true);
     for (const auto& vmi : vmis) {
         auto& named = *message.add_evacuations();
         named.set_namespace_("shop");

@@ -94,7 +94,7 @@ protected:
     void put_kubevirt(boost::json::object configuration);
     void put_node(const std::string& name);
 
-    void open(SessionId session, const std::string& node);
+    void open(SessionId session, const std::string& node, bool hook_served = true);
     void name(SessionId session, const std::string& state = "held",
               const std::vector<std::string>& vmis = {"web"});
     void order(SessionId session, std::uint64_t id, const std::string& step,
