@@ -50,7 +50,9 @@ class EvacuationTest(StoryTest):
         time.sleep(2)
         print("calls of ours:", self.our_calls())
         self.assertLessEqual(len(self.our_calls()), MOST_CALLS)
-        self.assertFalse([one for one in self.our_calls() if one.startswith("patch virtual")], "never touched while vetoing")
+        # The one patch is the stamp, tried once in a leader's life and undone here; a touch would lengthen the back-off.
+        self.assertLessEqual(self.our_calls().count("patch virtualmachineinstances"), 1)
+        self.assertNotIn("virt-scout.io/released", self.read()["metadata"].get("annotations", {}))
 
     def test_02_a_vm_that_cannot_be_moved_in_time_gets_all_of_it(self):
         self.vm(memory="4Ti")
