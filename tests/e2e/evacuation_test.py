@@ -40,7 +40,7 @@ class EvacuationTest(StoryTest):
         self.assertNotIn("acpi", names)
         self.assertEqual({one["answer"] for one in story if one["event"] == "hook"}, {"veto"})
         self.assertTrue(story[names.index("evacuation-marked")]["by"].startswith(cluster.OURS))
-        self.until(lambda: self.moves()[0]["status"]["phase"] == "Succeeded")
+        self.until(lambda: self.moves()[0].get("status", {}).get("phase") == "Succeeded")
         self.assertEqual(len(self.moves()), 1)
         self.assertNotIn("evacuationNodeName", self.read()["status"])
         calls = self.our_calls()
@@ -135,7 +135,7 @@ class EvacuationTest(StoryTest):
         # KubeVirt waits 20 s after a failure: too late for this one.
         self.assertEqual(self.end_of()["event"], "guest-stopped")
         self.assertLess(seconds_between(self.told("vm", "mark")[0], self.told("vm", "acpi")[0]), 8 + 15 - RESERVE)
-        self.until(lambda: not [one for one in self.moves() if one["status"].get("phase") != "Failed"])
+        self.until(lambda: not [one for one in self.moves() if one.get("status", {}).get("phase") != "Failed"])
 
     def test_11_a_user_deletes_the_migration(self):
         self.vm(**{TAKES: "6"})
@@ -217,7 +217,7 @@ class EvacuationTest(StoryTest):
             self.assertLessEqual(len(self.told(name, "evacuation-created")), 2)
         print(f"calls of ours for each: {len(self.our_calls()) / len(names):.1f}")
         self.until(lambda: not [one for one in self.api.get(moves(self.space))["items"]
-                                if one["status"].get("phase") not in ("Succeeded", "Failed")])
+                                if one.get("status", {}).get("phase") not in ("Succeeded", "Failed")])
 
     def test_16_the_api_server_is_away(self):
         self.vm(grace=60)

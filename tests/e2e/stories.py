@@ -29,9 +29,14 @@ class StoryTest(ClusterTest):
             "apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}})
         self.since = len(self.standin.all)
         self.events = []
+        self.faults = self.count_faults()
+
+    def count_faults(self):
+        result = self._outcome.result
+        return len(result.failures) + len(result.errors)
 
     def tearDown(self):
-        if self._outcome.result.failures or self._outcome.result.errors:
+        if self.count_faults() > self.faults:
             for line in self.standin.all[self.since:][-60:]:
                 sys.stderr.write(line)
             for name in (*self.replicas, *self.nodes):
