@@ -294,14 +294,6 @@ class ClusterTest(DaemonsTest):
         return cls.address_of(cls.leader(), "grpc")
 
     @classmethod
-    def metric(cls, name, metric):
-        """A number that a daemon tells, or None."""
-        address = cls.address_of(name, "health and metrics address")
-        with urllib.request.urlopen(f"http://{address}/metrics", timeout=5) as answer:
-            found = re.search(rf"^{re.escape(metric)} (\S+)$", answer.read().decode(), re.MULTILINE)
-        return float(found.group(1)) if found else None
-
-    @classmethod
     def calls(cls, space):
         """What our accounts asked of a namespace's objects, in order; watches and lists of all are none."""
         found = []
