@@ -194,7 +194,7 @@ class EvacuationTest(StoryTest):
         self.assertEqual(len(self.told("vm", "evacuation-created")), 1)
 
     def test_14_from_mark_to_eviction(self):
-        names = [self.vm(f"vm-{number}", strategy="External", node="n2") for number in range(30)]
+        names = [self.vm(f"vm-{number}", strategy="External", node="n2", settles=0) for number in range(30)]
         time.sleep(2)
         took = []
         for name in names:
@@ -206,7 +206,7 @@ class EvacuationTest(StoryTest):
         self.assertLess(statistics.median(took), 250)
 
     def test_15_fifty_marks_at_once_on_one_node(self):
-        names = [self.vm(f"vm-{number}", node="n3", **{TAKES: "0.5"}) for number in range(50)]
+        names = [self.vm(f"vm-{number}", node="n3", settles=0, **{TAKES: "0.5"}) for number in range(50)]
         time.sleep(2)
         for name in names:
             self.standin.tell(f"mark {self.space}/{name}")
@@ -243,9 +243,14 @@ class LeadersTest(StoryTest):
     replicas = ("first", "second")
 
     @classmethod
+    def setUpClass(cls):
+        cls.service = cluster.Service(lambda: cls.address_of(cls.leader(), "grpc"))
+        cls.addClassCleanup(cls.service.close)
+        super().setUpClass()
+
+    @classmethod
     def way_to_leader(cls):
-        # As a Service would: each agent is given one of them, and the leader's address by it.
-        return cls.address_of("second", "grpc")
+        return cls.service.address
 
     def test_1_the_leader_is_killed_during_a_move(self):
         self.vm(grace=60, **{TAKES: "3"})
@@ -255,10 +260,18 @@ class LeadersTest(StoryTest):
         self.assertEqual(self.end_of()["event"], "moved")
         self.assertEqual(len(self.moves()), 1)
 
+    def test_2_a_mark_while_nobody_leads(self):
+        self.vm(grace=60)
+        self.kill_leader()
+        self.tell("mark")
+        self.assertEqual(self.end_of()["event"], "moved")
+        self.assertEqual(len(self.moves()), 1)
+        self.assertEqual(self.told("vm", "acpi"), [])
+
     def kill_leader(self):
         name = self.leader()
         self.stop(name, signal.SIGKILL)
-        self.addCleanup(lambda: name in self.daemons or self.start_replica(name))
+        self.addCleanup(self.start_replica, name)
 
 
 class ForkTest(StoryTest):

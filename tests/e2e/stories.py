@@ -3,6 +3,7 @@
 
 import json
 import sys
+import time
 from datetime import datetime
 
 from cluster import ClusterTest, moves, vmis
@@ -42,8 +43,9 @@ class StoryTest(ClusterTest):
             for name in (*self.replicas, *self.nodes):
                 sys.stderr.write(f"--- {name}\n{self.log_of(name)[-2500:]}\n")
 
-    def vm(self, name="vm", strategy="LiveMigrate", migratable="True", grace=30, node="n1", memory="64Mi", **notes):
-        """A running VM whose launcher is there and known to the agent."""
+    def vm(self, name="vm", strategy="LiveMigrate", migratable="True", grace=30, node="n1", memory="64Mi", settles=1.0,
+           **notes):
+        """A running VM whose launcher is there and, after `settles` seconds, known to the agent."""
         self.api.make(vmis(self.space), {
             "apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance",
             "metadata": {"name": name, "annotations": {key.replace("_", "-"): value for key, value in notes.items()}},
@@ -54,6 +56,7 @@ class StoryTest(ClusterTest):
                  **({} if migratable == "True" else {"reason": "DisksNotLiveMigratable"})}]}})
         self.event(name, "launcher-started")
         self.until(lambda: self.read(name)["status"].get("activePods"))
+        time.sleep(settles)
         return name
 
     def read(self, name="vm"):
