@@ -105,6 +105,7 @@ class Service:
                 end.shutdown(socket.SHUT_RDWR)
             except OSError:
                 pass
+        one.close()
 
 
 class Api:
