@@ -66,7 +66,8 @@ std::optional<std::vector<migration::MoveFacts>> moves_from(const Moves& moves) 
     for (const auto& move : moves) {
         out.push_back({.name = wire::cut(move.name()),
                        .phase = cluster::move_phase(move.phase()),
-                       .target_pod = wire::cut(move.target_pod())});
+                       .target_pod = wire::cut(move.target_pod()),
+                       .deleting = move.deleting()});
     }
     return out;
 }

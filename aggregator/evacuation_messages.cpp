@@ -113,6 +113,7 @@ v1::MoveFacts to_wire(const migration::MoveFacts& facts) {
     out.set_name(facts.name);
     out.set_phase(std::string{cluster::phase_word(facts.phase)});
     out.set_target_pod(facts.target_pod);
+    out.set_deleting(facts.deleting);
     return out;
 }
 

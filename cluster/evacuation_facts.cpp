@@ -56,7 +56,8 @@ migration::MoveFacts move_facts(const kube::Migration& migration, const kube::Vm
     const bool told = vmi != nullptr && vmi->migration && vmi->migration->uid == migration.meta.uid;
     return {.name = migration.meta.name,
             .phase = move_phase(migration.phase.view()),
-            .target_pod = told ? vmi->migration->target_pod.str() : std::string{}};
+            .target_pod = told ? vmi->migration->target_pod.str() : std::string{},
+            .deleting = migration.deletion.has_value()};
 }
 
 }  // namespace scout::cluster

@@ -275,7 +275,8 @@ void Evacuation::follow_move(SteadyTime now) {
     if (!followed_.empty()) {
         const auto at = std::find_if(moves_.begin(), moves_.end(),
                                      [this](const auto& move) { return move.name == followed_; });
-        if (at == moves_.end()) {
+        // KubeVirt shows one that was deleted as failed before it is gone.
+        if (at == moves_.end() || at->deleting) {
             give_up({Why::failed,
                      "its migration " + followed_ + " was deleted: no other one is begun"});
             return;

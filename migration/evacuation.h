@@ -77,6 +77,7 @@ struct MoveFacts {
     std::string name;
     MovePhase phase = MovePhase::pending;
     std::string target_pod;  ///< empty: not known
+    bool deleting = false;   ///< somebody deleted it, and it is not gone yet
 
     [[nodiscard]] bool is_final() const noexcept { return phase >= MovePhase::succeeded; }
 };
@@ -209,6 +210,7 @@ private:
     void take_failure(SteadyTime now);
     void take_outcome(const EvacuationOrder& order, StepOutcome outcome);
     void try_later(SteadyTime now);
+    [[nodiscard]] bool may_be_read_later(const EvacuationOrder& order, SteadyTime now);
 
     [[nodiscard]] std::optional<EvacuationOrder> due() const;
     [[nodiscard]] std::optional<EvacuationOrder> request() const;
@@ -237,10 +239,11 @@ private:
     bool stamp_useless_ = false;
     bool would_be_marked_ = false;  ///< a dry run said so just now
     bool eviction_useless_ = false;
-    bool requested_ = false;  ///< a move, and it was accepted
-    bool ours_ = false;       ///< by a VMIM of ours
-    unsigned refusals_ = 0;   ///< of one
-    std::string followed_;    ///< name of the migration under way
+    bool requested_ = false;                   ///< a move, and it was accepted
+    bool ours_ = false;                        ///< by a VMIM of ours
+    unsigned refusals_ = 0;                    ///< of one
+    std::optional<SteadyTime> refused_since_;  ///< to be read
+    std::string followed_;                     ///< name of the migration under way
     unsigned failures_ = 0;
 
     bool mark_cancelled_ = false;

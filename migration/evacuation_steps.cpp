@@ -12,6 +12,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds first_pause{250};
 constexpr milliseconds longest_pause{4000};
+constexpr milliseconds rights_known_after{8000};
 
 }  // namespace
 
@@ -206,8 +207,20 @@ void Evacuation::try_later(SteadyTime now) {
     not_before_ = now + pause_;
 }
 
+/// An API server that has just started refuses everything until it has read who may what.
+bool Evacuation::may_be_read_later(const EvacuationOrder& order, SteadyTime now) {
+    if (order.step != EvacuationStep::read_vmi && order.step != EvacuationStep::list_moves) {
+        return false;
+    }
+    refused_since_ = refused_since_.value_or(now);
+    return now - *refused_since_ < rights_known_after;
+}
+
 void Evacuation::answered(const EvacuationOrder& order, StepOutcome outcome, SteadyTime now) {
     in_flight_.reset();
+    if (outcome == StepOutcome::refused && may_be_read_later(order, now)) {
+        outcome = StepOutcome::unavailable;
+    }
     if (outcome == StepOutcome::unavailable) {
         read_failed_ = read_failed_ || order.step == EvacuationStep::read_vmi;
         // What was true for the dry run need not be true later.

@@ -139,7 +139,6 @@ class EvacuationTest(StoryTest):
 
     # KubeVirt shows such a migration as Failed before it is gone, and that is taken for a failure: KubeVirt's next one
     # is followed, where the mark should be cancelled.
-    @unittest.skip("a migration that is being deleted is not told from one that failed")
     def test_11_a_user_deletes_the_migration(self):
         self.vm(**{TAKES: "6"})
         self.tell("mark")
@@ -224,7 +223,6 @@ class EvacuationTest(StoryTest):
 
     # A server that has just started refuses with 403 until it knows its roles; that is taken for a lack of rights, and
     # the VM is let go. With luck the read comes later, and it is moved.
-    @unittest.skip("a 403 of an API server that has just started is taken for a lack of rights")
     def test_16_the_api_server_is_away(self):
         self.vm(grace=60)
         self.tell_bed("stop apiserver")

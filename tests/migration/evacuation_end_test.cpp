@@ -59,6 +59,18 @@ TEST_F(EvacuationEndTest, AMigrationThatAUserDeletesIsNotFollowedByAnother) {
     EXPECT_FALSE(next());
 }
 
+/// KubeVirt shows it as failed, with a deletionTimestamp, before it is gone.
+TEST_F(EvacuationEndTest, AMigrationThatIsBeingDeletedIsNotTakenForOneThatFailed) {
+    for (const auto phase : {MovePhase::running, MovePhase::failed}) {
+        use(settings());
+        on_its_way();
+        moves({{.name = "k-1", .phase = phase, .target_pod = "p-1", .deleting = true}});
+        EXPECT_EQ(machine.state(), State::given_up);
+        EXPECT_THAT(machine.reason(), HasSubstr("k-1 was deleted"));
+        expect(Step::cancel_mark, StepOutcome::done);
+    }
+}
+
 /// Dossier §16, cancel by phase: the mark first, and between hand-off and start the target pod.
 TEST_F(EvacuationEndTest, InTimeForTheGuestWhatDoesNotEndIsTakenBack) {
     for (const auto& [phase, step, object] :

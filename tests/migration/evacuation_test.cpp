@@ -277,6 +277,22 @@ TEST_F(EvacuationTest, ARefusedMigrationIsAskedForOnceMoreForSomebodyMayHaveBeen
     EXPECT_THAT(machine.reason(), HasSubstr("refuses"));
 }
 
+/// Before it has read who may what, an API server refuses everything.
+TEST_F(EvacuationTest, WhatMayNotBeReadIsAskedForAgainForSomeSeconds) {
+    mark();
+    machine.saw_vmi(movable(), now);
+    expect(Step::read_vmi, StepOutcome::refused);
+    EXPECT_TRUE(vetoes());
+    pass(4s);
+    expect_read(movable());
+    expect(Step::list_moves, StepOutcome::refused);
+    EXPECT_TRUE(vetoes());
+    pass(4s);
+    expect(Step::list_moves, StepOutcome::refused);
+    EXPECT_EQ(machine.state(), State::released);
+    EXPECT_THAT(machine.reason(), HasSubstr("may not be read"));
+}
+
 TEST_F(EvacuationTest, AMarkThatIsThereAlreadyIsEnough) {
     mark();
     auto marked = movable();
