@@ -168,12 +168,20 @@ void Agent::spawn_all(std::string host_identity) {
     scope_.spawn("reporter", [this] { return reporter_->run(); });
 }
 
+std::optional<std::chrono::seconds> Agent::kubelet_grace(std::chrono::seconds pod_grace) const {
+    return pressure_ ? pressure_->kubelet_grace(pod_grace) : std::nullopt;
+}
+
 void Agent::protect() {
     if (parts_.launchers == nullptr) {
         return;
     }
     Protection::Options options{.evacuations = {.node = options_.node_name,
                                                 .assumed = options_.assumed,
+                                                .kubelet_grace =
+                                                    [this](std::chrono::seconds pod_grace) {
+                                                        return kubelet_grace(pod_grace);
+                                                    },
                                                 .hook = !options_.hook_socket.empty()},
                                 .hook_socket = options_.hook_socket,
                                 .state_dir = options_.prober.state_dir};

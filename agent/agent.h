@@ -80,6 +80,8 @@ private:
     [[nodiscard]] Status use(const CertifiedKey& certificate, WallTime until);
     void spawn_all(std::string host_identity);
     void protect();
+    [[nodiscard]] std::optional<std::chrono::seconds> kubelet_grace(
+        std::chrono::seconds pod_grace) const;
     void subscribe();
     [[nodiscard]] Task<> follow_changes();
     [[nodiscard]] Task<> watch_pool();

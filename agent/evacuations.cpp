@@ -20,6 +20,11 @@ constexpr std::chrono::seconds think_again{1};
 constexpr std::chrono::seconds measure_again{3};
 constexpr unsigned stock_slots = 2;
 
+/// As KubeVirt makes them: 30 s more than the VM's own (dossier §3.2).
+std::chrono::seconds pod_grace_of(const launcher::Domain& domain) {
+    return domain.grace.value_or(migration::StopTimes{}.vmi_grace) + std::chrono::seconds{30};
+}
+
 }  // namespace
 
 Evacuations::Evacuations(Options options, const Clock& clock, EvacuationMetrics& metrics,
@@ -71,6 +76,9 @@ FollowedLauncher* Evacuations::adopt(const std::string& pod_uid, const launcher:
     }
     auto how = made(now);
     how.marked_at = marked_at(pod_uid, now);
+    if (options_.kubelet_grace) {
+        how.kubelet_grace = options_.kubelet_grace(pod_grace_of(domain));
+    }
     const auto [at, added] = followed_.try_emplace(pod_uid, pod_uid, domain, how, now);
     members_changed_ = members_changed_ || added;
     return &at->second;

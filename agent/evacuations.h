@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -41,6 +42,9 @@ public:
     struct Options {
         std::string node;
         migration::MoveAssumptions assumed;
+        /// What the kubelet gives a pod that is told to stop now, of which the pod's own time is
+        /// given; none: it is not known to be about to stop any, or that is not known.
+        std::function<std::optional<std::chrono::seconds>(std::chrono::seconds)> kubelet_grace = {};
         /// virt-handler may ask; else a guest is asked to shut down at the mark, and to act is too
         /// late.
         bool hook = true;

@@ -61,6 +61,7 @@ FollowedLauncher::FollowedLauncher(std::string pod_uid, const launcher::Domain& 
       machine_(settings_for(made, domain.vmi_uid), made.leader_heard) {
     memory_kib_ = domain.memory_kib;
     domain_grace_ = domain.grace;
+    kubelet_grace_ = made.kubelet_grace;
     look_ahead(now);
     saw(&domain, now);
 }
@@ -188,6 +189,10 @@ migration::MoveSubject FollowedLauncher::subject(SteadyTime now) const {
         subject.times.pod_grace = pod_->grace;
         subject.times.deletion_grace = pod_->deletion_grace;
         subject.times.launcher_grace = pod_->launcher_grace;
+        // Who deletes a pod by the API says himself how long it has.
+        if (!pod_->deletion_grace) {
+            subject.times.kubelet_grace = kubelet_grace_;
+        }
         subject.pod_failed = pod_->phase == "Failed";
     }
     if (running_since_) {

@@ -34,6 +34,8 @@ public:
         SteadyTime leader_heard;
         SteadyTime marked_at;   ///< at the latest
         bool observed = false;  ///< nothing is held or asked for; what would be is told
+        /// By the kubelet's own right, at the mark; none: not known to be less than others.
+        std::optional<std::chrono::seconds> kubelet_grace = {};
     };
 
     /// `domain` is told to stop.
@@ -95,6 +97,7 @@ private:
 
     std::uint64_t memory_kib_ = 0;
     std::optional<std::chrono::seconds> domain_grace_;
+    std::optional<std::chrono::seconds> kubelet_grace_;
     bool gone_ = false;
     std::optional<launcher::DomainStats> stats_;
     std::optional<std::chrono::seconds> vmi_grace_;

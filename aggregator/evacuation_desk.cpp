@@ -32,6 +32,12 @@ kube::EventNote note_of(const NamedEvacuation& named, bool warning, std::string 
             .note = std::move(text)};
 }
 
+/// By what was proven of it: with other names it would be another VM.
+bool is_same(const NamedEvacuation& left, const NamedEvacuation& right) {
+    return left.space == right.space && left.vmi == right.vmi && left.vmi_uid == right.vmi_uid &&
+           left.pod_uid == right.pod_uid;
+}
+
 bool is_held(const std::optional<EvacuationState>& state) {
     return state == EvacuationState::suspected || state == EvacuationState::held ||
            state == EvacuationState::moving;
@@ -143,7 +149,7 @@ void EvacuationDesk::replace(SessionId id, Session& session, std::vector<NamedEv
         Entry entry;
         std::optional<EvacuationState> state;
         const auto known = before.find(uid);
-        if (known != before.end() && known->second.named.pod_uid == named.pod_uid) {
+        if (known != before.end() && is_same(known->second.named, named)) {
             entry = std::move(known->second);
             state = entry.named.state;
         }

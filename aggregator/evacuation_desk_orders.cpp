@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 constexpr double orders_per_second = 50;
 /// Results that an agent does not read.
 constexpr std::size_t most_results = 2000;
-constexpr auto dry_run_holds = 10s;
+constexpr auto dry_run_holds = 2s;
 constexpr auto between_warnings = 10s;
 constexpr std::size_t most_listed = 100;
 
@@ -33,6 +33,12 @@ bool is_read(EvacuationStep step) {
 bool begins_something(EvacuationStep step) {
     return step == EvacuationStep::stamp || step == EvacuationStep::evict ||
            step == EvacuationStep::create_move;
+}
+
+/// As its agent told it last.
+bool is_waiting(const std::optional<migration::EvacuationState>& state) {
+    return state == migration::EvacuationState::suspected ||
+           state == migration::EvacuationState::held;
 }
 
 OrderLeave not_now(std::string why) {
@@ -186,9 +192,13 @@ OrderLeave EvacuationDesk::check_step(const OrderTicket& ticket, const Entry& en
         return not_now("evacuation.mode is " + std::string{cluster::to_string(mode)} +
                        ": nothing is begun");
     }
+    if (begins_something(step) && !is_waiting(entry.named.state)) {
+        return not_now("its agent has given it up meanwhile");
+    }
     const bool evicts = step == EvacuationStep::evict || step == EvacuationStep::dry_run;
-    if (evicts && !view_.pod(entry.named.pod_uid)) {
-        return not_now("its launcher's pod is gone");
+    const auto pod = view_.pod(entry.named.pod_uid);
+    if (evicts && (!pod || pod->phase == "Failed" || pod->phase == "Succeeded")) {
+        return not_now("its launcher's pod is gone, or has ended");
     }
     return check_object(ticket, entry);
 }

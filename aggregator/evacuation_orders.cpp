@@ -2,6 +2,7 @@
 #include "aggregator/evacuation_orders.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 namespace scout::aggregator {
@@ -58,7 +59,12 @@ Task<> EvacuationOrders::run(OrderTicket ticket) {
     auto outcome = leave.outcome;
     result.set_text(std::move(leave.why));
     if (outcome == StepOutcome::done) {
-        outcome = co_await act(std::move(leave), ticket.order, &result);
+        try {
+            outcome = co_await act(std::move(leave), ticket.order, &result);
+        } catch (const std::exception& error) {
+            outcome = StepOutcome::unavailable;  // else its place would be taken for ever
+            result.set_text(error.what());
+        }
     }
     finish(ticket, outcome, std::move(result));
 }
@@ -68,8 +74,10 @@ Task<> EvacuationOrders::run(OrderTicket ticket) {
 Task<StepOutcome> EvacuationOrders::act(OrderLeave leave, migration::EvacuationOrder order,
                                         v1::EvacuationResult* result) {
     if (order.step == EvacuationStep::read_vmi) {
+        const auto uid = leave.subject.vmi_uid;
         const auto answer = co_await acts_.read_vmi(std::move(leave.subject));
-        if (answer.facts) {
+        // One of the same name and another uid is not the agent's to know of.
+        if (answer.facts && answer.facts->uid == uid) {
             *result->mutable_vmi() = to_wire(*answer.facts, answer.grace);
         }
         co_return answer.outcome;
@@ -85,11 +93,13 @@ Task<StepOutcome> EvacuationOrders::act(OrderLeave leave, migration::EvacuationO
         // What was the target of a move that has ended since is the launcher of the VM.
         auto subject = leave.subject;
         const auto answer = co_await acts_.read_vmi(std::move(subject));
-        const bool stays = answer.facts && answer.facts->uid == leave.subject.vmi_uid &&
-                           answer.facts->node == leave.subject.node;
-        if (answer.outcome != StepOutcome::done || !stays) {
-            result->set_text("the VMI is not read, or does not run on this node any more");
-            co_return answer.outcome == StepOutcome::done ? StepOutcome::refused : answer.outcome;
+        const bool waits = answer.facts && answer.facts->uid == leave.subject.vmi_uid &&
+                           answer.facts->node == leave.subject.node &&
+                           answer.waiting_target == order.object;
+        if (answer.outcome != StepOutcome::done || !waits) {
+            result->set_text("the VMI is not read, or no migration of it waits for that pod");
+            co_return answer.outcome == StepOutcome::done ? StepOutcome::unavailable
+                                                          : answer.outcome;
         }
     }
     if (leave.dry_run_first) {

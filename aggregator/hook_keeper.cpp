@@ -100,7 +100,11 @@ kube::Informer<kube::Plugin>::Pointer HookKeeper::plugin() const {
 
 Task<> HookKeeper::run() {
     for (;;) {
-        co_await turn();
+        try {
+            co_await turn();
+        } catch (const std::exception& error) {
+            spdlog::error("the node hook is looked at again reason={}", log_value(error.what()));
+        }
         const bool goes_on = co_await alarm_.wait(look_every);
         if (!goes_on) {
             co_return;
@@ -171,6 +175,12 @@ HookKeeper::Wish HookKeeper::wish() const {
                 .protection = no("NoAgent",
                                  "no agent follows launchers: the node hook would "
                                  "find nobody who answers")};
+    }
+    if (!plugin() && !cover_.has_listened(now)) {
+        return {.there = false,
+                .protection = {.state = cluster::Protection::State::unknown,
+                               .reason = "Beginning",
+                               .message = "which nodes have an agent is being found out"}};
     }
     if (left_out > cluster::most_left_out) {
         return {.there = false,
@@ -350,10 +360,10 @@ Task<> HookKeeper::let_go() {
         co_return;
     }
     auto held = held_in_vain();
-    if (held.empty()) {
-        let_go_.clear();
-        co_return;
-    }
+    std::erase_if(let_go_, [&held](const auto& uid) {
+        return std::none_of(held.begin(), held.end(),
+                            [&uid](const auto& subject) { return subject.vmi_uid == uid; });
+    });
     for (auto& subject : held) {
         if (!sources_.elector.leads() || !let_go_.insert(subject.vmi_uid).second) {
             continue;

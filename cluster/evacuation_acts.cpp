@@ -147,6 +147,10 @@ Task<EvacuationActs::VmiAnswer> EvacuationActs::read_vmi(EvacuationSubject subje
     } else if (*vmi) {
         answer.facts = vmi_facts(**vmi, subject.strategy);
         answer.grace = grace_of(**vmi);
+        const auto& migration = (*vmi)->migration;
+        if (migration && !migration->start && !migration->completed) {
+            answer.waiting_target = migration->target_pod.str();
+        }
     }
     co_return answer;
 }

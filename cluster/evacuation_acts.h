@@ -42,6 +42,8 @@ public:
         migration::StepOutcome outcome{};
         std::optional<migration::VmiFacts> facts;  ///< done, and none: there is no such VMI
         std::chrono::seconds grace{0};             ///< grace_of() it
+        /// Of a migration that was handed off and has not started; empty: there is none.
+        std::string waiting_target;
     };
     /// Within a second, or unavailable.
     [[nodiscard]] Task<VmiAnswer> read_vmi(EvacuationSubject subject);

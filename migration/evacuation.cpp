@@ -52,7 +52,7 @@ const MoveFacts* Evacuation::unfinished() const noexcept {
 }
 
 bool Evacuation::is_begun() const noexcept {
-    return requested_ || is_marked_by_kubevirt() || unfinished() != nullptr;
+    return requested_ || may_be_requested() || is_marked_by_kubevirt() || unfinished() != nullptr;
 }
 
 bool Evacuation::is_running() const noexcept {
@@ -148,7 +148,7 @@ void Evacuation::judge(SteadyTime now) {
             }
             return;
         case EvacuationState::given_up:
-            if (!is_over(now) && !taking_back() && unfinished() == nullptr) {
+            if (!is_over(now) && is_taken_back()) {
                 enter(EvacuationState::released, {why_, reason_});
             }
             return;
@@ -319,9 +319,25 @@ void Evacuation::give_up(Reason reason) {
     enter(EvacuationState::given_up, std::move(reason));
     pause_ = milliseconds{0};
     not_before_ = {};
-    if (!taking_back() && unfinished() == nullptr) {
+    if (is_taken_back()) {
         enter(EvacuationState::released, {why_, std::move(reason_)});
     }
+}
+
+/// Nor is anything under way that would have to be.
+bool Evacuation::is_taken_back() const {
+    return !is_requesting() && !taking_back() && unfinished() == nullptr;
+}
+
+bool Evacuation::is_requesting() const noexcept {
+    return in_flight_ && (in_flight_->step == EvacuationStep::stamp ||
+                          in_flight_->step == EvacuationStep::evict ||
+                          in_flight_->step == EvacuationStep::create_move);
+}
+
+/// It was asked for, and no answer came, or not yet.
+bool Evacuation::may_be_requested() const noexcept {
+    return is_requesting() || perhaps_requested_;
 }
 
 HookAnswer Evacuation::answer(SteadyTime now) {

@@ -198,6 +198,9 @@ private:
     [[nodiscard]] bool is_over(SteadyTime now);
     [[nodiscard]] bool is_leaderless(SteadyTime now) const noexcept;
     [[nodiscard]] bool is_unheard() const;
+    [[nodiscard]] bool is_taken_back() const;
+    [[nodiscard]] bool is_requesting() const noexcept;
+    [[nodiscard]] bool may_be_requested() const noexcept;
     /// A reason; empty: there is none.
     struct Reason {
         EvacuationWhy why = EvacuationWhy::going_on;
@@ -241,6 +244,7 @@ private:
     bool eviction_useless_ = false;
     bool requested_ = false;                   ///< a move, and it was accepted
     bool ours_ = false;                        ///< by a VMIM of ours
+    bool perhaps_requested_ = false;           ///< one, and its answer was lost
     unsigned refusals_ = 0;                    ///< of one
     std::optional<SteadyTime> refused_since_;  ///< to be read
     std::string followed_;                     ///< name of the migration under way

@@ -152,7 +152,8 @@ std::optional<EvacuationOrder> Evacuation::request() const {
 /// §16). Then what is under way, by its phase, and then what may have come meanwhile.
 std::optional<EvacuationOrder> Evacuation::taking_back() const {
     const bool announced = vmi_ && vmi_->strategy == EvictionStrategy::external;
-    if ((is_marked_by_kubevirt() || (requested_ && !ours_)) && !mark_cancelled_ && !announced) {
+    const bool marked = is_marked_by_kubevirt() || (requested_ && !ours_) || perhaps_requested_;
+    if (marked && !mark_cancelled_ && !announced) {
         return EvacuationOrder{EvacuationStep::cancel_mark, {}};
     }
     for (const auto& move : moves_) {
@@ -164,7 +165,7 @@ std::optional<EvacuationOrder> Evacuation::taking_back() const {
         }
         return EvacuationOrder{EvacuationStep::delete_move, move.name};
     }
-    const bool begun = requested_ || mark_cancelled_ || !taken_back_.empty();
+    const bool begun = requested_ || perhaps_requested_ || mark_cancelled_ || !taken_back_.empty();
     if (begun && !listed_again_ && unfinished() == nullptr) {
         return EvacuationOrder{EvacuationStep::list_moves, {}};
     }
@@ -222,6 +223,9 @@ void Evacuation::answered(const EvacuationOrder& order, StepOutcome outcome, Ste
         outcome = StepOutcome::unavailable;
     }
     if (outcome == StepOutcome::unavailable) {
+        perhaps_requested_ = perhaps_requested_ || order.step == EvacuationStep::stamp ||
+                             order.step == EvacuationStep::evict ||
+                             order.step == EvacuationStep::create_move;
         read_failed_ = read_failed_ || order.step == EvacuationStep::read_vmi;
         // What was true for the dry run need not be true later.
         would_be_marked_ = false;

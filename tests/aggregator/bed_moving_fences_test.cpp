@@ -5,9 +5,11 @@
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <gmock/gmock.h>
 
+#include "cluster/hook_plugin.h"
 #include "tests/aggregator/bed_cluster_fixture.h"
 #include "tests/support/test_data.h"
 
@@ -84,6 +86,40 @@ protected:
     std::optional<kube::HttpTransport> way;
     std::optional<kube::Client> own;
 };
+
+TEST_F(BedMovingFencesTest, OfPluginsTheHookThatAsksOurAgentsIsLeft) {
+    const cluster::HookOwner owner{.api_version = "rbac.authorization.k8s.io/v1",
+                                   .kind = "ClusterRole",
+                                   .name = "virt-scout-aggregator",
+                                   .uid = "u"};
+    const auto apply = [this](const json::value& body) {
+        return refusal(call(own->apply(
+            {.resource = kube::resources::plugins(), .object = {.space = {}, .name = "virt-scout"}},
+            json::serialize(body), {}, trial)));
+    };
+    const auto good = json::parse(cluster::hook_plugin_body(owner, cluster::hook_condition({})));
+    const auto with = [&good](const char* key, const json::value& value) {
+        auto body = good;
+        body.at("spec").at("nodeHooks").at(0).as_object()[key] = value;
+        return body;
+    };
+    // A new policy is in force a moment after it was taken.
+    ASSERT_TRUE(run_until([&] { return !apply(with("condition", "true")).empty(); }));
+    EXPECT_EQ(apply(good), "");
+    const json::string without_two{cluster::hook_condition({"n1", "n-2.example"})};
+    EXPECT_EQ(apply(with("condition", without_two)), "");
+
+    for (const auto& condition : {R"(1 / 0 == 1)", R"(vmi.status.phase == "Running")", ""}) {
+        EXPECT_THAT(apply(with("condition", condition)), HasSubstr("node hook asks")) << condition;
+    }
+    EXPECT_THAT(apply(with("socket", "/var/run/other.sock")), HasSubstr("node hook asks"));
+    EXPECT_THAT(apply(with("timeout", "300s")), HasSubstr("node hook asks"));
+    EXPECT_THAT(apply(with("permittedHooks", {"PreVMStop", "PreVMStart"})),
+                HasSubstr("node hook asks"));
+    auto more = good;
+    more.at("spec").as_object()["domainHooks"] = json::array{json::object{}};
+    EXPECT_NE(apply(more), "");
+}
 
 TEST_F(BedMovingFencesTest, OfAVmiTheMarkAndOurAnnotationAreLeft) {
     EXPECT_EQ(patch(R"({"metadata":{"annotations":{"virt-scout.io/released":"now"}}})"), "");

@@ -270,6 +270,9 @@ protected:
                                                       .side = wire::TlsSide::client},
                                 .plaintext = false,
                                 .server_name = {}});
+        // Who waits for the port to open in the agent's first word keeps it from opening.
+        EXPECT_TRUE(run_until(
+            [&channel] { return channel.value()->GetState(true) == GRPC_CHANNEL_READY; }));
         return std::make_unique<TalkingAgent>(channel.value(), token, node);
     }
     void name(TalkingAgent& agent, const std::vector<std::string>& vms,

@@ -62,6 +62,12 @@ protected:
         const auto plugin = objects.plugins.find({}, "virt-scout");
         return plugin && !plugin->hooks.empty() ? plugin->hooks.front().condition : "none";
     }
+    /// Leads for long enough to have heard of every agent that there is.
+    void lead() {
+        start();
+        settle();
+        clock.advance(25s);
+    }
     /// Time passes while these agents are heard of.
     void pass(std::chrono::seconds time, const std::vector<SessionId>& agents) {
         for (; time > 0s; time -= 5s) {
@@ -99,7 +105,7 @@ protected:
 };
 
 TEST_F(HookKeeperTest, ComesWithTheFirstAgentAndGoesWithTheMode) {
-    start();
+    lead();
     settle();
     EXPECT_EQ(condition(), "none");
     EXPECT_TRUE(run_until([this] { return told() == "NoAgent"; })) << told();
@@ -119,7 +125,7 @@ TEST_F(HookKeeperTest, ComesWithTheFirstAgentAndGoesWithTheMode) {
 }
 
 TEST_F(HookKeeperTest, AnAgentThatCannotAnswerVirtHandlerCountsAsNone) {
-    start();
+    lead();
     open(1, "n1", false);
     settle();
     EXPECT_EQ(condition(), "none");
@@ -134,7 +140,7 @@ TEST_F(HookKeeperTest, AnAgentThatCannotAnswerVirtHandlerCountsAsNone) {
 }
 
 TEST_F(HookKeeperTest, ANodeWhoseAgentIsSilentIsLeftOutWithinThirtySeconds) {
-    start();
+    lead();
     open(1, "n1");
     open(2, "n2");
     ASSERT_TRUE(run_until([this] { return condition() == running; }));
@@ -159,7 +165,7 @@ TEST_F(HookKeeperTest, WhatIsHeldOnANodeWithoutAgentIsLetGoOnce) {
                 {"status", "False"},
                 {"message", "node hook PreVMStop from plugin virt-scout failed: dialing"}}}}});
     put_vmi("idle", "n1");
-    start();
+    lead();
     open(1, "n1");
     open(2, "n2");
     open(3, "n3");
@@ -201,7 +207,7 @@ TEST_F(HookKeeperTest, BeyondTwoHundredNodesItIsTakenAway) {
     for (int i = 0; i < 201; ++i) {
         put_node("bare" + std::to_string(i));
     }
-    start();
+    lead();
     open(1, "n1");
     open(2, "n2");
     ASSERT_TRUE(run_until([this] { return condition() == running; }));
@@ -211,7 +217,7 @@ TEST_F(HookKeeperTest, BeyondTwoHundredNodesItIsTakenAway) {
 }
 
 TEST_F(HookKeeperTest, WhatWasRemovedByHandComesBackWithItsOwnerOfNow) {
-    start();
+    lead();
     open(1, "n1");
     open(2, "n2");
     ASSERT_TRUE(run_until([this] { return condition() == running; }));
@@ -225,7 +231,7 @@ TEST_F(HookKeeperTest, WhatWasRemovedByHandComesBackWithItsOwnerOfNow) {
 
 TEST_F(HookKeeperTest, ARefusalIsToldAndTriedAgainSlowly) {
     refused = true;
-    start();
+    lead();
     open(1, "n1");
     EXPECT_TRUE(run_until([this] { return told() == "NotWritten"; })) << told();
     const auto tried = hook->counters().failed;
@@ -238,14 +244,14 @@ TEST_F(HookKeeperTest, ARefusalIsToldAndTriedAgainSlowly) {
 
 TEST_F(HookKeeperTest, WithoutNodeHooksTheStatusSaysSo) {
     api.leave_out("plugins");
-    start();
+    lead();
     open(1, "n1");
     EXPECT_TRUE(run_until([this] { return told() == "NoNodeHooks"; })) << told();
     EXPECT_EQ(applied, 0);
 }
 
 TEST_F(HookKeeperTest, WhoDoesNotLeadWritesNothing) {
-    start();
+    lead();
     lose_leadership();
     open(1, "n1");
     settle();

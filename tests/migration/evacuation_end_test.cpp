@@ -59,6 +59,30 @@ TEST_F(EvacuationEndTest, AMigrationThatAUserDeletesIsNotFollowedByAnother) {
     EXPECT_FALSE(next());
 }
 
+/// What it does then is known only when the answer comes.
+TEST_F(EvacuationEndTest, AnEvictionThatIsUnderWayWhenItIsGivenUpIsTakenBack) {
+    for (const auto outcome : {StepOutcome::done, StepOutcome::unavailable}) {
+        use(settings());
+        mark();
+        expect_read(movable());
+        expect_list({});
+        expect(Step::dry_run, StepOutcome::done);
+        const auto evict = next();
+        ASSERT_TRUE(evict);
+        ASSERT_EQ(evict->step, Step::evict);
+        auto large = outlook();
+        large.duration = 60min;
+        machine.saw_outlook(large, now);
+        EXPECT_EQ(machine.state(), State::given_up);
+        EXPECT_FALSE(vetoes());
+        machine.answered(*evict, outcome, now);
+        pass(250ms);
+        expect(Step::cancel_mark, StepOutcome::done);
+        expect_list({});
+        EXPECT_EQ(machine.state(), State::released);
+    }
+}
+
 /// KubeVirt shows it as failed, with a deletionTimestamp, before it is gone.
 TEST_F(EvacuationEndTest, AMigrationThatIsBeingDeletedIsNotTakenForOneThatFailed) {
     for (const auto phase : {MovePhase::running, MovePhase::failed}) {
