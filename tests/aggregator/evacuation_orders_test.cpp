@@ -112,6 +112,22 @@ TEST_F(EvacuationOrdersTest, ReadsAreAnsweredWithWhatIsThere) {
     EXPECT_EQ(result(1, 3).outcome(), Result::DONE);
 }
 
+/// What was proven was proven of the names that it had.
+TEST_F(EvacuationOrdersTest, ALauncherThatIsNamedAnewIsProvenAnew) {
+    put_vmi("db", "n2");
+    begin();
+    v1::Evacuations message;
+    auto& named = *message.add_evacuations();
+    named.set_namespace_("shop");
+    named.set_vmi("db");
+    named.set_vmi_uid("vmi web");
+    named.set_pod_uid("pod of web");
+    named.set_state("held");
+    ASSERT_TRUE(desk->take(1, message));
+    order(1, 1, "read-vmi");
+    expect_refused("no launcher of VMI");
+}
+
 TEST_F(EvacuationOrdersTest, AVmOfAnotherNodeIsRefused) {
     put_vmi("db", "n2");
     put_pod("virt-launcher-db-a", "db", "n2");
@@ -181,17 +197,22 @@ TEST_F(EvacuationOrdersTest, OnlyTheTargetOfItsMigrationIsDeletedWhileItStays) {
     EXPECT_THAT(calls(), IsEmpty());
 
     std::string node = "n2";
-    api.answer = [&node](const auto& /*request*/) {
+    std::string start = R"("startTimestamp":"2026-11-27T10:00:00Z",)";
+    api.answer = [&node, &start](const auto& /*request*/) {
         return respond(200, R"({"metadata":{"name":"web","namespace":"shop","uid":"vmi web",)"
-                            R"("resourceVersion":"7"},"status":{"nodeName":")" +
+                            R"("resourceVersion":"7"},"status":{"migrationState":{)" +
+                                start + R"("targetPod":"virt-launcher-web-b"},"nodeName":")" +
                                 node + R"("}})");
     };
     order(1, 2, "delete-target", "virt-launcher-web-b");
-    EXPECT_EQ(result(1, 2).outcome(), Result::REFUSED) << "the move ended: it is the VM by now";
-    EXPECT_THAT(calls(), Each(HasSubstr("GET")));
+    EXPECT_EQ(result(1, 2).outcome(), Result::UNAVAILABLE) << "the move ended: it is the VM by now";
     node = "n1";
     order(1, 3, "delete-target", "virt-launcher-web-b");
-    EXPECT_EQ(result(1, 3).outcome(), Result::DONE);
+    EXPECT_EQ(result(1, 3).outcome(), Result::UNAVAILABLE) << "it runs: the guest may be there";
+    EXPECT_THAT(calls(), Each(HasSubstr("GET")));
+    start.clear();
+    order(1, 4, "delete-target", "virt-launcher-web-b");
+    EXPECT_EQ(result(1, 4).outcome(), Result::DONE);
     EXPECT_THAT(calls().back(),
                 HasSubstr("DELETE /api/v1/namespaces/shop/pods/virt-launcher-web-b"));
 }

@@ -78,10 +78,13 @@ void FakeApi::put(const std::string& plural, json::object object) {
     auto& metadata = object["metadata"].as_object();
     metadata["resourceVersion"] = std::to_string(++version_);
     const std::string name{metadata.at("name").as_string()};
-    if (!metadata.contains("uid")) {
-        metadata["uid"] = "uid of " + name;
-    }
     auto& kind = kinds_[plural];
+    if (!metadata.contains("uid")) {
+        // One of the same name that comes after it was removed is another one.
+        const auto removed = kind.removed[name];
+        metadata["uid"] =
+            "uid of " + name + (removed == 0 ? std::string{} : " " + std::to_string(removed));
+    }
     const bool is_new = !kind.objects.contains(name);
     kind.objects[name] = object;
     tell(kind, is_new ? "ADDED" : "MODIFIED", object);
@@ -91,6 +94,7 @@ void FakeApi::remove(const std::string& plural, const std::string& name) {
     auto& kind = kinds_[plural];
     auto object = kind.objects.at(name);
     kind.objects.erase(name);
+    ++kind.removed[name];
     object["metadata"].as_object()["resourceVersion"] = std::to_string(++version_);
     tell(kind, "DELETED", object);
 }

@@ -52,6 +52,7 @@ public:
 private:
     class Stream;
     struct Kind {
+        std::map<std::string, unsigned> removed;  ///< by name, how often
         std::map<std::string, boost::json::object> objects;
         std::list<Stream*> streams;
     };

@@ -132,11 +132,8 @@ TEST_F(HookKeeperTest, AnAgentThatCannotAnswerVirtHandlerCountsAsNone) {
     EXPECT_TRUE(run_until([this] { return told() == "NoAgent"; })) << told();
 
     open(2, "n2");
-    ASSERT_TRUE(run_until([this] { return condition() == running; }));
-    pass(30s, {1, 2});
-    EXPECT_TRUE(run_until([this] { return condition().find("\"n1\"") != std::string::npos; }))
-        << condition();
-    EXPECT_EQ(condition().find("\"n2\""), std::string::npos);
+    EXPECT_TRUE(run_until([this] { return condition() != "none"; }));
+    EXPECT_THAT(condition(), HasSubstr(R"(!(vmi.status.nodeName in ["n1"]))"));
 }
 
 TEST_F(HookKeeperTest, ANodeWhoseAgentIsSilentIsLeftOutWithinThirtySeconds) {
@@ -204,16 +201,17 @@ TEST_F(HookKeeperTest, ASuccessorBelievesWhatWasWrittenUntilItHasHeard) {
 }
 
 TEST_F(HookKeeperTest, BeyondTwoHundredNodesItIsTakenAway) {
-    for (int i = 0; i < 201; ++i) {
-        put_node("bare" + std::to_string(i));
-    }
     lead();
     open(1, "n1");
     open(2, "n2");
     ASSERT_TRUE(run_until([this] { return condition() == running; }));
-    pass(30s, {1, 2});
-    EXPECT_TRUE(run_until([this] { return condition() == "none"; }));
+    for (int i = 0; i < 201; ++i) {
+        put_node("bare" + std::to_string(i));
+    }
+    settle();
+    pass(5s, {1, 2});
     EXPECT_TRUE(run_until([this] { return told() == "TooFewAgents"; })) << told();
+    EXPECT_EQ(condition(), "none");
 }
 
 TEST_F(HookKeeperTest, WhatWasRemovedByHandComesBackWithItsOwnerOfNow) {
