@@ -26,7 +26,6 @@ using testing::StartsWith;
 using namespace std::chrono_literals;
 using Result = v1::EvacuationResult;
 
-constexpr const char* vmi_path = "/apis/kubevirt.io/v1/namespaces/shop/virtualmachineinstances/web";
 constexpr const char* eviction_path = "/api/v1/namespaces/shop/pods/virt-launcher-web-a/eviction";
 
 kube::HttpResponse respond(unsigned status, std::string body) {
