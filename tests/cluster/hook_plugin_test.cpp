@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/hook_plugin.h"
 
+#include <boost/json/array.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
 #include <gmock/gmock.h>
@@ -41,7 +42,7 @@ TEST(HookPluginTest, TheObjectHasAnOwnerAndOneHook) {
                                             "true"));
     EXPECT_EQ(body.at("metadata").at("ownerReferences").at(0).at("uid"), "u");
     const auto& hook = body.at("spec").at("nodeHooks").at(0);
-    EXPECT_EQ(hook.at("permittedHooks"), boost::json::value({"PreVMStop"}));
+    EXPECT_EQ(hook.at("permittedHooks"), boost::json::value(boost::json::array{"PreVMStop"}));
     EXPECT_EQ(hook.at("condition"), "true");
     EXPECT_EQ(hook.at("failureStrategy"), "Fail");
 }
