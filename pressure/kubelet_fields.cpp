@@ -54,12 +54,8 @@ public:
 
     /// A mapping of texts is merged key by key; null takes one away.
     void read(const char* key, Texts& into) {
-        const auto* node = find(key);
+        const auto* node = value_of(key, into);
         if (node == nullptr) {
-            return;
-        }
-        if (node->IsNull()) {
-            into.clear();
             return;
         }
         if (!node->IsMap() || node->size() > signals_limit) {
@@ -79,12 +75,7 @@ public:
     }
 
     void read(const char* key, std::optional<Texts>& into) {
-        const auto* node = find(key);
-        if (node == nullptr) {
-            return;
-        }
-        if (node->IsNull()) {
-            into.reset();
+        if (value_of(key, into) == nullptr) {
             return;
         }
         auto texts = into.value_or(Texts{});
@@ -93,24 +84,20 @@ public:
     }
 
     void read(const char* key, std::string& into) {
-        const auto* node = find(key);
+        const auto* node = value_of(key, into);
         if (node == nullptr) {
             return;
         }
-        if (!node->IsScalar() && !node->IsNull()) {
+        if (!node->IsScalar()) {
             fault(key, "expected a value, " + shown(*node));
             return;
         }
-        into = node->IsNull() ? std::string{} : node->Scalar();
+        into = node->Scalar();
     }
 
     void read(const char* key, std::optional<std::int64_t>& into) {
-        const auto* node = find(key);
+        const auto* node = value_of(key, into);
         if (node == nullptr) {
-            return;
-        }
-        if (node->IsNull()) {
-            into.reset();
             return;
         }
         const auto value = whole(*node);
@@ -131,14 +118,11 @@ public:
     }
 
     void read(const char* key, std::vector<migration::ShutdownPriority>& into) {
-        const auto* node = find(key);
+        const auto* node = value_of(key, into);
         if (node == nullptr) {
             return;
         }
         into.clear();
-        if (node->IsNull()) {
-            return;
-        }
         if (!node->IsSequence() || node->size() > priorities_limit) {
             fault(key, "expected a list of at most " + std::to_string(priorities_limit) +
                            " priorities, " + shown(*node));
@@ -173,9 +157,18 @@ public:
     }
 
 private:
-    [[nodiscard]] const YAML::Node* find(const char* key) const {
+    /// Of a key that is there and not null; null takes back what was read before.
+    template <class T>
+    [[nodiscard]] const YAML::Node* value_of(const char* key, T& into) const {
         const auto found = values_.find(std::string_view{key});
-        return found != values_.end() ? &found->second : nullptr;
+        if (found == values_.end()) {
+            return nullptr;
+        }
+        if (found->second.IsNull()) {
+            into = T{};
+            return nullptr;
+        }
+        return &found->second;
     }
     void fault(std::string_view key, std::string text) {
         if (!error_) {
