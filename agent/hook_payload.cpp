@@ -5,7 +5,7 @@
 
 #include "base/files.h"
 #include "cluster/evacuation_facts.h"
-#include "kube/json.h"
+#include "kube/decode_text.h"
 #include "kube/objects/vmi.h"
 #include "wire/checks.h"
 
@@ -21,10 +21,7 @@ Result<kube::Vmi> decode(std::string_view json) {
                                        " bytes, found " + std::to_string(json.size()));
     }
     std::string text{json};
-    kube::TextPool texts;
-    kube::JsonReader reader{texts};
-    auto object = reader.parse(kube::PaddedText::of(text));
-    return object ? kube::decode_vmi(*object) : fail(std::move(object.error()));
+    return kube::decode_text(text, &kube::decode_vmi);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 
 #include "aggregator/leader_call.h"
 #include "base/logging.h"
-#include "kube/json.h"
+#include "kube/decode_text.h"
 #include "kube/objects/bare_object.h"
 #include "kube/resource.h"
 #include "migration/labels.h"
@@ -283,10 +283,7 @@ Status HookKeeper::take_owner(kube::ApiResult<std::string> answer) {
         return fail(
             std::move(answer.error().error).within("the object that the hook's one is to go with"));
     }
-    kube::TextPool texts;
-    kube::JsonReader reader(texts);
-    auto object = reader.parse(kube::PaddedText::of(*answer));
-    const auto role = object ? kube::decode_bare(*object) : fail(std::move(object.error()));
+    const auto role = kube::decode_text(*answer, &kube::decode_bare);
     if (!role) {
         return fail(role.error());
     }

@@ -12,6 +12,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "kube/decode_text.h"
 #include "kube/json.h"
 
 namespace scout::cluster {
@@ -270,10 +271,7 @@ Result<std::string> cpu_profile_body(const migration::Profile& profile) {
         return fail(Errc::invalid, "expected a profile of at most " + std::to_string(most_bytes) +
                                        " bytes, found one of " + std::to_string(body.size()));
     }
-    kube::TextPool texts;
-    kube::JsonReader reader{texts};
-    auto again = reader.parse(kube::PaddedText::of(body));
-    const auto read = again ? decode_cpu_profile(*again) : fail(std::move(again.error()));
+    const auto read = kube::decode_text(body, &decode_cpu_profile);
     if (!read) {
         return fail(read.error());
     }

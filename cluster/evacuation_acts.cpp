@@ -9,7 +9,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "cluster/evacuation_facts.h"
-#include "kube/json.h"
+#include "kube/decode_text.h"
 #include "kube/list_document.h"
 #include "kube/query.h"
 #include "kube/shared_text.h"
@@ -69,14 +69,6 @@ std::string patch_of(const EvacuationSubject& subject, json::object metadata, js
     return json::serialize(patch);
 }
 
-template <class T>
-Result<T> decode(std::string& text, Result<T> (*decoder)(kube::JsonObject&)) {
-    kube::TextPool texts;
-    kube::JsonReader reader(texts);
-    auto object = reader.parse(kube::PaddedText::of(text));
-    return object ? decoder(*object) : fail(std::move(object.error()));
-}
-
 /// The VMIMs of the VMI that a list holds; those that cannot be read are left out, but make it an
 /// error: one of them may be under way.
 Result<std::vector<kube::Migration>> moves_in(std::string& body, const EvacuationSubject& subject) {
@@ -132,7 +124,7 @@ Task<kube::ApiResult<std::optional<kube::Vmi>>> EvacuationActs::get_vmi(
     if (!answer) {
         co_return tl::unexpected(std::move(answer.error()));
     }
-    auto vmi = decode(*answer, &kube::decode_vmi);
+    auto vmi = kube::decode_text(*answer, &kube::decode_vmi);
     if (!vmi) {
         co_return tl::unexpected(kube::ApiError{.error = std::move(vmi.error())});
     }
@@ -218,7 +210,7 @@ Task<StepOutcome> EvacuationActs::stamp(EvacuationSubject subject) {
     if (!answer) {
         co_return outcome_of(std::move(answer));
     }
-    const auto stored = decode(*answer, &kube::decode_vmi);
+    const auto stored = kube::decode_text(*answer, &kube::decode_vmi);
     const bool stays = stored && stored->evacuation_node == subject.node;
     co_return stays ? StepOutcome::done : StepOutcome::undone;
 }
