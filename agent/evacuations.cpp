@@ -20,9 +20,9 @@ constexpr std::chrono::seconds think_again{1};
 constexpr std::chrono::seconds measure_again{3};
 constexpr unsigned stock_slots = 2;
 
-/// As KubeVirt makes them: 30 s more than the VM's own (dossier §3.2).
+/// As KubeVirt makes its pod.
 std::chrono::seconds pod_grace_of(const launcher::Domain& domain) {
-    return domain.grace.value_or(migration::StopTimes{}.vmi_grace) + std::chrono::seconds{30};
+    return domain.grace.value_or(migration::StopTimes{}.vmi_grace) + migration::pod_patience;
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include <boost/json/value.hpp>
 
 #include "base/logging.h"
+#include "migration/eviction.h"
 
 namespace scout::cluster {
 namespace {
@@ -21,8 +22,8 @@ namespace {
 namespace json = boost::json;
 using std::chrono::seconds;
 
-/// Of KubeVirt's own: what is left to the launcher after its guest was killed.
-constexpr seconds after_the_guest{15};
+/// What KubeVirt leaves to the launcher after its guest was killed.
+constexpr seconds after_the_guest = migration::pod_patience - migration::launcher_patience;
 constexpr std::size_t shown = 32;
 
 std::optional<seconds> seconds_of(std::string_view text) {

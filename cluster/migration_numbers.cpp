@@ -14,9 +14,6 @@
 namespace scout::cluster {
 namespace {
 
-/// KubeVirt's own.
-constexpr std::int64_t default_outbound = 2;
-constexpr std::int64_t default_in_cluster = 5;
 constexpr std::string_view stall_gate = "MigrationStallDetection";
 
 template <class Duration>
@@ -42,8 +39,8 @@ migration::MigrationOverrides overrides(const kube::MigrationSettings& said) {
     return out;
 }
 
-std::int64_t limit(const std::optional<std::int64_t>& said, std::int64_t otherwise) {
-    return std::clamp<std::int64_t>(said.value_or(otherwise), 0, 1'000'000);
+unsigned limit(const std::optional<std::int64_t>& said, unsigned otherwise) noexcept {
+    return static_cast<unsigned>(std::clamp<std::int64_t>(said.value_or(otherwise), 0, 1'000'000));
 }
 
 }  // namespace
@@ -70,17 +67,25 @@ MigrationNumbers migration_numbers(const kube::Vmi& vmi, const kube::Labels& spa
             .downtime_obeyed = lists_gate(kubevirt, stall_gate)};
 }
 
+MoveLimits move_limits(const kube::KubeVirt* kubevirt) noexcept {
+    MoveLimits limits;
+    if (kubevirt != nullptr) {
+        const auto& said = kubevirt->migrations;
+        limits.outbound = limit(said.outbound_per_node, limits.outbound);
+        limits.in_cluster = limit(said.per_cluster, limits.in_cluster);
+    }
+    return limits;
+}
+
 bool takes_place(std::string_view phase) noexcept {
     return !phase.empty() && phase != "Pending" && phase != "Succeeded" && phase != "Failed";
 }
 
 unsigned slots(const kube::KubeVirt* kubevirt, std::size_t elsewhere) noexcept {
-    const kube::MigrationSettings none;
-    const auto& said = kubevirt == nullptr ? none : kubevirt->migrations;
-    const auto outbound = limit(said.outbound_per_node, default_outbound);
-    const auto left = limit(said.per_cluster, default_in_cluster) -
-                      static_cast<std::int64_t>(std::min<std::size_t>(elsewhere, 1'000'000));
-    return static_cast<unsigned>(std::max<std::int64_t>(1, std::min(outbound, left)));
+    const auto limits = move_limits(kubevirt);
+    const auto left = limits.in_cluster - std::min<std::size_t>(elsewhere, limits.in_cluster);
+    return static_cast<unsigned>(
+        std::max<std::size_t>(1, std::min<std::size_t>(limits.outbound, left)));
 }
 
 }  // namespace scout::cluster

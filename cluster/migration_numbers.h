@@ -29,6 +29,14 @@ struct MigrationNumbers {
     const kube::Vmi& vmi, const kube::Labels& space,
     const std::vector<migration::MigrationPolicy>& policies, const kube::KubeVirt* kubevirt);
 
+/// How many migrations KubeVirt runs at once (dossier §6.5): its own numbers where the object says
+/// nothing, or is not there.
+struct MoveLimits {
+    unsigned outbound = 2;    ///< parallelOutboundMigrationsPerNode
+    unsigned in_cluster = 5;  ///< parallelMigrationsPerCluster
+};
+[[nodiscard]] MoveLimits move_limits(const kube::KubeVirt* kubevirt) noexcept;
+
 /// Takes one of KubeVirt's places for migrations: it is past Pending and not at its end.
 [[nodiscard]] bool takes_place(std::string_view phase) noexcept;
 

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "cluster/migration_numbers.h"
 #include "cluster/objects.h"
 #include "cluster/vm_placement.h"
 
@@ -21,8 +22,6 @@ using migration::StuckSurroundings;
 using migration::StuckVmFacts;
 
 constexpr std::string_view default_drain_taint = "kubevirt.io/drain";
-constexpr std::int64_t default_outbound = 2;
-constexpr std::int64_t default_in_cluster = 5;
 
 bool is_true(const kube::Condition* condition) {
     return condition != nullptr && condition->status == "True";
@@ -244,13 +243,10 @@ StuckSurroundings Index::around(const kube::VmiRecord* vmi) const {
     around.now = now_;
     around.nodes_known = !nodes_.empty();
     around.in_cluster = running_;
+    const auto limits = move_limits(kubevirt_);
+    around.outbound_limit = limits.outbound;
+    around.cluster_limit = limits.in_cluster;
     if (kubevirt_ != nullptr) {
-        const auto limit = [](const std::optional<std::int64_t>& set, std::int64_t otherwise) {
-            return static_cast<unsigned>(
-                std::clamp<std::int64_t>(set.value_or(otherwise), 0, 1'000'000));
-        };
-        around.outbound_limit = limit(kubevirt_->migrations.outbound_per_node, default_outbound);
-        around.cluster_limit = limit(kubevirt_->migrations.per_cluster, default_in_cluster);
         around.cancel_served = !is_before_1_7(kubevirt_->observed_version.view());
     }
     if (vmi == nullptr) {

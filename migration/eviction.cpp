@@ -9,8 +9,6 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr seconds launcher_patience{15};
-constexpr seconds pod_patience{30};
 constexpr seconds first_back_off{20};
 /// A dump may name any number of failures.
 constexpr unsigned most_doublings = 20;

@@ -49,6 +49,11 @@ enum class WantedMove : std::uint8_t {
 };
 [[nodiscard]] WantedMove wanted_move(EvictionStrategy strategy, bool migratable) noexcept;
 
+/// What a launcher waits beyond its VM's grace before it kills the guest, and what its pod is given
+/// beyond that grace, both as KubeVirt makes launchers (dossier §3.2).
+inline constexpr std::chrono::seconds launcher_patience{15};
+inline constexpr std::chrono::seconds pod_patience{30};
+
 /// What the time until a launcher's guest is killed depends on. Each is counted from SIGTERM.
 struct StopTimes {
     std::chrono::seconds vmi_grace{30};  ///< spec.terminationGracePeriodSeconds of the VMI
