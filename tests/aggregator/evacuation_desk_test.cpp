@@ -168,13 +168,7 @@ TEST_F(EvacuationDeskTest, WhatAnAgentDoesNotReadIsNotKept) {
     start();
     open(1, "n1");
     sink.room = 4;
-    std::vector<std::string> many;
-    for (int i = 0; i < 200; ++i) {
-        const auto vmi = "vm" + std::to_string(i);
-        put_vmi(vmi, "n1");
-        put_pod("virt-launcher-" + vmi, vmi, "n1");
-        many.push_back(vmi);
-    }
+    const auto many = put_two_hundred();
     settle();
     name(1, "held", many);
     for (int round = 0; round < 3; ++round) {

@@ -55,6 +55,17 @@ protected:
                        : respond(200, "{}");
         };
     }
+    /// A held launcher whose names need not belong together.
+    void name_as(const std::string& vmi, const std::string& vmi_uid, const std::string& pod_uid) {
+        v1::Evacuations message;
+        auto& named = *message.add_evacuations();
+        named.set_namespace_("shop");
+        named.set_vmi(vmi);
+        named.set_vmi_uid(vmi_uid);
+        named.set_pod_uid(pod_uid);
+        named.set_state("held");
+        ASSERT_TRUE(desk->take(1, message));
+    }
     void expect_refused(const std::string& words) {
         const auto answer = result(1, 1);
         EXPECT_EQ(answer.outcome(), Result::REFUSED);
@@ -115,14 +126,7 @@ TEST_F(EvacuationOrdersTest, ReadsAreAnsweredWithWhatIsThere) {
 TEST_F(EvacuationOrdersTest, ALauncherThatIsNamedAnewIsProvenAnew) {
     put_vmi("db", "n2");
     begin();
-    v1::Evacuations message;
-    auto& named = *message.add_evacuations();
-    named.set_namespace_("shop");
-    named.set_vmi("db");
-    named.set_vmi_uid("vmi web");
-    named.set_pod_uid("pod of web");
-    named.set_state("held");
-    ASSERT_TRUE(desk->take(1, message));
+    name_as("db", "vmi web", "pod of web");
     order(1, 1, "read-vmi");
     expect_refused("no launcher of VMI");
 }
@@ -156,13 +160,7 @@ TEST_F(EvacuationOrdersTest, TheLauncherOfAnotherVmIsRefused) {
     put_vmi("db", "n1");
     put_pod("virt-launcher-db-a", "db", "n1");
     begin();
-    v1::Evacuations message;
-    auto& named = *message.add_evacuations();
-    named.set_namespace_("shop");
-    named.set_vmi("web");
-    named.set_vmi_uid("vmi web");
-    named.set_pod_uid("pod of db");
-    ASSERT_TRUE(desk->take(1, message));
+    name_as("web", "vmi web", "pod of db");
     order(1, 1, "evict");
     expect_refused("no launcher of VMI");
 }
@@ -281,13 +279,7 @@ TEST_F(EvacuationOrdersTest, AStampThatWasUndoneIsRememberedUntilKubeVirtIsAnoth
 
 /// All VMs of a node are told to stop at once, and the API server is slow.
 TEST_F(EvacuationOrdersTest, TwoHundredOrdersAtOnceAreAllAnsweredAFewAtATime) {
-    std::vector<std::string> many;
-    for (int i = 0; i < 200; ++i) {
-        const auto vmi = "vm" + std::to_string(i);
-        put_vmi(vmi, "n1");
-        put_pod("virt-launcher-" + vmi, vmi, "n1");
-        many.push_back(vmi);
-    }
+    const auto many = put_two_hundred();
     begin();
     sink.room = 8;
     name(1, "suspected", many);

@@ -158,6 +158,17 @@ void MoverFixture::put_pod(const std::string& name, const std::string& vmi, cons
                      {"status", {{"phase", "Running"}}}});
 }
 
+std::vector<std::string> MoverFixture::put_two_hundred() {
+    std::vector<std::string> names;
+    for (int i = 0; i < 200; ++i) {
+        const auto vmi = "vm" + std::to_string(i);
+        put_vmi(vmi, "n1");
+        put_pod("virt-launcher-" + vmi, vmi, "n1");
+        names.push_back(vmi);
+    }
+    return names;
+}
+
 void MoverFixture::put_move(const std::string& name, const std::string& vmi,
                             const std::string& phase) {
     api.put("virtualmachineinstancemigrations",

@@ -89,6 +89,8 @@ protected:
                  boost::json::object metadata = {});
     void put_pod(const std::string& name, const std::string& vmi, const std::string& node,
                  const std::string& migration_uid = {});
+    /// VMs on node n1 with their launchers; their names.
+    [[nodiscard]] std::vector<std::string> put_two_hundred();
     void put_move(const std::string& name, const std::string& vmi, const std::string& phase);
     void put_config(boost::json::object evacuation);
     void put_kubevirt(boost::json::object configuration);
