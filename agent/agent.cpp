@@ -48,14 +48,31 @@ Agent::Agent(AgentOptions options, AgentParts parts)
       scope_(parts_.loop) {
     health_.set("probe", "the first probe is still going on");
     if (options_.pressure) {
-        pressure_ = std::make_unique<PressureWatch>(
-            *options_.pressure, PressureWatch::Parts{.loop = parts_.loop,
-                                                     .pool = parts_.pool,
-                                                     .clock = parts_.clock,
-                                                     .registry = *registry_,
-                                                     .health = health_,
-                                                     .launchers = launcher_pods(parts_.launchers)});
+        look_at_kubelet();
     }
+}
+
+void Agent::look_at_kubelet() {
+    pressure_ = std::make_unique<PressureWatch>(
+        *options_.pressure, PressureWatch::Parts{.loop = parts_.loop,
+                                                 .pool = parts_.pool,
+                                                 .clock = parts_.clock,
+                                                 .registry = *registry_,
+                                                 .health = health_,
+                                                 .launchers = launcher_pods(parts_.launchers)});
+    shutdown_ = std::make_unique<ShutdownWatch>(
+        ShutdownWatch::Parts{.loop = parts_.loop,
+                             .clock = parts_.clock,
+                             .registry = *registry_,
+                             .health = health_,
+                             .system_bus = options_.system_bus,
+                             .kubelet = [this] { return pressure_->kubelet().shutdown; },
+                             .turned =
+                                 [this](std::optional<std::chrono::seconds> pods_get) {
+                                     if (protection_) {
+                                         protection_->evacuations().node_shuts_down(pods_get);
+                                     }
+                                 }});
 }
 
 Task<Status> Agent::start() {
@@ -143,6 +160,7 @@ void Agent::spawn_all(std::string host_identity) {
     scope_.spawn("pool watch", [this] { return watch_pool(); });
     if (pressure_) {
         scope_.spawn("pressure", [this] { return pressure_->run(); });
+        scope_.spawn("shutdown", [this] { return shutdown_->run(); });
     }
     scope_.spawn("loop lag", [this] {
         return daemon::watch_loop_lag(&parts_.clock, &metrics_.loop_lag_seconds);
@@ -169,7 +187,11 @@ void Agent::spawn_all(std::string host_identity) {
 }
 
 std::optional<std::chrono::seconds> Agent::kubelet_grace(std::chrono::seconds pod_grace) const {
-    return pressure_ ? pressure_->kubelet_grace(pod_grace) : std::nullopt;
+    if (!pressure_) {
+        return std::nullopt;
+    }
+    const auto evicted = pressure_->pressure().kubelet_grace(pod_grace);
+    return evicted ? evicted : shutdown_->grace();
 }
 
 void Agent::protect() {

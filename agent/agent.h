@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,6 +20,7 @@
 #include "agent/protection.h"
 #include "agent/report_state.h"
 #include "agent/reporter.h"
+#include "agent/shutdown_watch.h"
 #include "agent/snapshot.h"
 #include "base/certificates.h"
 #include "base/clock.h"
@@ -53,6 +55,7 @@ struct AgentOptions {
     std::string hook_socket;                      ///< empty: none; needs launchers
     migration::MoveAssumptions assumed{};         ///< of moves, where nothing better is known
     std::optional<PressureConfig> pressure = {};  ///< none: the node's pressure is not looked at
+    std::filesystem::path system_bus;             ///< that tells of shutdowns, if pressure is set
     std::uint64_t seed = 0;
 };
 
@@ -80,6 +83,9 @@ private:
     [[nodiscard]] Status use(const CertifiedKey& certificate, WallTime until);
     void spawn_all(std::string host_identity);
     void protect();
+    void look_at_kubelet();
+    /// Of a pod that is told to stop now and not deleted: what an eviction gives it if the kubelet
+    /// evicts now, else what the node's shutdown gives. None: neither is known of.
     [[nodiscard]] std::optional<std::chrono::seconds> kubelet_grace(
         std::chrono::seconds pod_grace) const;
     void subscribe();
@@ -101,6 +107,7 @@ private:
     NodeCertificate certificate_;
     std::unique_ptr<Protection> protection_;
     std::unique_ptr<PressureWatch> pressure_;
+    std::unique_ptr<ShutdownWatch> shutdown_;  ///< where the pressure is looked at
     std::unique_ptr<Reporter> reporter_;
     std::unique_ptr<daemon::HttpServer> http_;
     std::unique_ptr<daemon::HttpServer> https_;

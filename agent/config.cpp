@@ -56,7 +56,8 @@ void check_kubelet(const AgentConfig& config, Faults& faults) {
     const std::pair<const char*, const std::filesystem::path*> parts[] = {
         {"kubelet-config", &config.kubelet_config},
         {"kubelet-config-dir", &config.kubelet_config_dir},
-        {"images-dir", &config.images_dir}};
+        {"images-dir", &config.images_dir},
+        {"system-bus", &config.system_bus}};
     for (const auto& [key, path] : parts) {
         if (path->empty()) {
             continue;
@@ -165,6 +166,10 @@ daemon::SettingList settings_of(AgentConfig& config) {
             "the container runtime's folder; empty: images are on the disk of kubelet-root",
             config.images_dir),
         path_setting("cgroup-root", "where the host's cgroups are mounted", config.cgroup_root),
+        path_setting("system-bus",
+                     "socket of the host's D-Bus, where logind tells of shutdowns; needs "
+                     "kubelet-root; empty: the usual one in host-root",
+                     config.system_bus),
         text_setting("aggregator-address",
                      "host:port or unix:/path that is reported to; empty: nobody",
                      config.aggregator_address),
@@ -237,6 +242,11 @@ std::optional<PressureConfig> pressure_of(const AgentConfig& config) {
         .kubelet = {.file = named ? config.kubelet_config : config.kubelet_root / "config.yaml",
                     .file_must_be = named,
                     .folder = config.kubelet_config_dir}};
+}
+
+std::filesystem::path system_bus_of(const AgentConfig& config) {
+    return config.system_bus.empty() ? config.host_root / "run/dbus/system_bus_socket"
+                                     : config.system_bus;
 }
 
 wire::Security security_of(const AgentConfig& config) {

@@ -32,7 +32,8 @@ struct AgentConfig {
     std::filesystem::path kubelet_config_dir;  ///< of drop-ins; empty: none
     std::filesystem::path images_dir;  ///< of the container runtime; empty: on the kubelet's disk
     std::filesystem::path cgroup_root = "/sys/fs/cgroup";
-    std::string aggregator_address;  ///< empty: reports to nobody
+    std::filesystem::path system_bus;  ///< its socket; empty: the usual one below host_root
+    std::string aggregator_address;    ///< empty: reports to nobody
     std::filesystem::path tls_ca;
     std::filesystem::path tls_cert;
     std::filesystem::path tls_key;
@@ -54,6 +55,9 @@ struct AgentConfig {
 
 /// Where the node's pressure is read; none without a kubelet.
 [[nodiscard]] std::optional<PressureConfig> pressure_of(const AgentConfig& config);
+
+/// The socket of the node's system bus.
+[[nodiscard]] std::filesystem::path system_bus_of(const AgentConfig& config);
 
 /// How the connection to the aggregator is secured.
 [[nodiscard]] wire::Security security_of(const AgentConfig& config);

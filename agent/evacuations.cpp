@@ -76,6 +76,7 @@ FollowedLauncher* Evacuations::adopt(const std::string& pod_uid, const launcher:
     }
     auto how = made(now);
     how.marked_at = marked_at(pod_uid, now);
+    how.node_ends = node_ends_;
     if (options_.kubelet_grace) {
         how.kubelet_grace = options_.kubelet_grace(pod_grace_of(domain));
     }
@@ -143,6 +144,14 @@ void Evacuations::unanswered(const EvacuationOrders::Open& open, SteadyTime now)
     if (found != followed_.end()) {
         found->second.answered(open.order, {.outcome = StepOutcome::unavailable}, now);
     }
+}
+
+void Evacuations::node_shuts_down(std::optional<std::chrono::seconds> pods_get) {
+    node_ends_ = pods_get ? std::optional{clock_.steady() + *pods_get} : std::nullopt;
+    for (auto& [pod, each] : followed_) {
+        each.node_ends(node_ends_);
+    }
+    changed_();
 }
 
 void Evacuations::look_ahead(SteadyTime now) {

@@ -89,6 +89,9 @@ public:
     [[nodiscard]] bool has_next() const;
 
     [[nodiscard]] const std::optional<EvacuationRules>& rules() const noexcept { return rules_; }
+    /// Whatever stops a launcher, it has no more time than the node's pods have. None: the node
+    /// does not shut down, or does not any more.
+    void node_shuts_down(std::optional<std::chrono::seconds> pods_get);
     /// What is done with launchers that are told to stop, for people.
     [[nodiscard]] std::string text() const;
     [[nodiscard]] const std::map<std::string, FollowedLauncher, std::less<>>& followed()
@@ -126,6 +129,7 @@ private:
     std::uint64_t marks_revision_ = 0;
 
     std::optional<SteadyTime> heard_;
+    std::optional<SteadyTime> node_ends_;  ///< pods are killed then, for the node shuts down
     bool hook_served_ = false;
     bool there_ = false;            ///< the leader was heard on the stream that is open
     bool members_changed_ = false;  ///< and not told

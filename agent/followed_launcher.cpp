@@ -62,6 +62,7 @@ FollowedLauncher::FollowedLauncher(std::string pod_uid, const launcher::Domain& 
     memory_kib_ = domain.memory_kib;
     domain_grace_ = domain.grace;
     kubelet_grace_ = made.kubelet_grace;
+    node_ends_ = made.node_ends;
     look_ahead(now);
     saw(&domain, now);
 }
@@ -194,6 +195,11 @@ migration::MoveSubject FollowedLauncher::subject(SteadyTime now) const {
             subject.times.kubelet_grace = kubelet_grace_;
         }
         subject.pod_failed = pod_->phase == "Failed";
+    }
+    if (node_ends_) {
+        const auto ends = std::chrono::floor<std::chrono::seconds>(*node_ends_ - marked_at_);
+        auto& grace = subject.times.kubelet_grace;
+        grace = std::min(grace.value_or(ends), ends);
     }
     if (running_since_) {
         subject.running = std::chrono::floor<std::chrono::milliseconds>(now - *running_since_);

@@ -36,6 +36,7 @@ public:
         bool observed = false;  ///< nothing is held or asked for; what would be is told
         /// By the kubelet's own right, at the mark; none: not known to be less than others.
         std::optional<std::chrono::seconds> kubelet_grace = {};
+        std::optional<SteadyTime> node_ends = {};  ///< as node_ends()
     };
 
     /// `domain` is told to stop.
@@ -51,6 +52,9 @@ public:
     void answered(const migration::EvacuationOrder& order, EvacuationResult result, SteadyTime now);
     /// Thinks anew of its budget and how long a move takes.
     void look_ahead(SteadyTime now);
+    /// Whatever stops it, the node's pods are killed then; none: they are not. Counts from the next
+    /// look_ahead() on.
+    void node_ends(std::optional<SteadyTime> at) { node_ends_ = at; }
     void set_queued(bool in_time, SteadyTime now);
     [[nodiscard]] migration::MoveCandidate candidate(SteadyTime now) const;
     void use(const Made& made, SteadyTime now);
@@ -98,6 +102,7 @@ private:
     std::uint64_t memory_kib_ = 0;
     std::optional<std::chrono::seconds> domain_grace_;
     std::optional<std::chrono::seconds> kubelet_grace_;
+    std::optional<SteadyTime> node_ends_;
     bool gone_ = false;
     std::optional<launcher::DomainStats> stats_;
     std::optional<std::chrono::seconds> vmi_grace_;

@@ -20,6 +20,7 @@ AgentOptions options_of(const AgentConfig& config, std::uint64_t seed) {
         .hook_socket = config.hook_socket.string(),
         .assumed = {.bandwidth = bandwidth ? bandwidth->rounded_up() : 0},
         .pressure = pressure_of(config),
+        .system_bus = system_bus_of(config),
         .seed = seed};
 }
 

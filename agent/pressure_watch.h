@@ -79,14 +79,6 @@ public:
 
     [[nodiscard]] const migration::NodePressure& pressure() const noexcept { return pressure_; }
     [[nodiscard]] const pressure::KubeletConfig& kubelet() const noexcept { return kubelet_; }
-    /// For migration::StopTimes::kubelet_grace, of a pod that is marked now and not deleted: what
-    /// an eviction gives it if the kubelet evicts now, else what a shutdown of the node would give.
-    /// None: neither is known of.
-    [[nodiscard]] std::optional<std::chrono::seconds> kubelet_grace(
-        std::chrono::seconds pod_grace) const {
-        const auto evicted = pressure_.kubelet_grace(pod_grace);
-        return evicted ? evicted : migration::shutdown_grace(kubelet_.shutdown);
-    }
     /// Launchers in the order in which they are evicted for memory, or for process numbers; for
     /// filesystems nothing is known of single ones, and none is named.
     [[nodiscard]] std::vector<RankedLauncher> ranked(migration::PressureSignal signal) const;

@@ -31,4 +31,14 @@ std::optional<std::chrono::seconds> shutdown_grace(const NodeShutdown& shutdown,
     return chosen->grace;
 }
 
+std::optional<std::chrono::seconds> shutdown_grace(const NodeShutdown& shutdown,
+                                                   const LoginManager& manager,
+                                                   std::int64_t priority) {
+    const auto given = shutdown_grace(shutdown, priority);
+    if (!given || !manager.kubelet_delays) {
+        return std::nullopt;
+    }
+    return std::min(*given, std::chrono::floor<std::chrono::seconds>(manager.longest_delay));
+}
+
 }  // namespace scout::migration

@@ -30,4 +30,20 @@ struct NodeShutdown {
 [[nodiscard]] std::optional<std::chrono::seconds> shutdown_grace(const NodeShutdown& shutdown,
                                                                  std::int64_t priority = 0);
 
+/// What the node's login manager (logind) tells of its shutdown. It waits for those who hold a
+/// delay lock, the kubelet among them, and never longer than its own limit.
+struct LoginManager {
+    bool shutting_down = false;                  ///< PreparingForShutdown
+    bool kubelet_delays = false;                 ///< the kubelet holds a delay lock on shutdowns
+    std::chrono::microseconds longest_delay{0};  ///< InhibitDelayMaxUSec
+
+    friend bool operator==(const LoginManager&, const LoginManager&) = default;
+};
+
+/// The same, as far as the login manager lets the kubelet wait. None also if the kubelet holds no
+/// lock, whatever its configuration says.
+[[nodiscard]] std::optional<std::chrono::seconds> shutdown_grace(const NodeShutdown& shutdown,
+                                                                 const LoginManager& manager,
+                                                                 std::int64_t priority = 0);
+
 }  // namespace scout::migration

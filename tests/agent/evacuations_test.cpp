@@ -377,27 +377,6 @@ TEST_F(EvacuationsTest, OfTwoLaunchersOfOneVmiOneIsFollowed) {
     EXPECT_THAT(steps, Contains("evict").Times(1));
 }
 
-TEST_F(EvacuationsTest, MoveThatDoesNotEndInTimeIsTakenBackBeforeTheReserve) {
-    hear_rules();
-    auto& one = vm("a");
-    say("p1", marked("a"));
-    settle();
-    tell("a");
-    settle();
-    ASSERT_EQ(state_of("p1"), "moving");
-    ASSERT_EQ(allowed("a"), false);
-    live(29s);
-    ASSERT_EQ(state_of("p1"), "moving");
-    live(4s);
-    EXPECT_EQ(allowed("a"), true);
-    EXPECT_THAT(one.moves, IsEmpty());
-    EXPECT_EQ(one.vmi.facts.marked_node, "");
-    tell("a");
-    settle();
-    const std::vector<std::string> rest(steps.begin() + 4, steps.end());
-    EXPECT_THAT(rest, ElementsAre("cancel-mark", "delete-move", "list-moves", "touch"));
-}
-
 TEST_F(EvacuationsTest, WatchThatIsBehindALiveListDoesNotEndAMove) {
     hear_rules();
     auto& one = vm("a");
@@ -439,39 +418,6 @@ TEST_F(EvacuationsTest, HostileLeaderChangesNothingThatItShallNot) {
     evacuations->take(EvacuationResult{.id = order.id, .outcome = migration::StepOutcome::done});
     settle();
     EXPECT_EQ(evacuations->followed().size(), 1U);
-}
-
-TEST_F(EvacuationsTest, NumbersOfALauncherTellWhatFits) {
-    hear_rules();
-    vm("a");
-    auto domain = marked("a");
-    domain.memory_kib = std::uint64_t{100} << 20U;
-    say("p1", domain);
-    turn();
-    EXPECT_THAT(evacuations->to_measure(), ElementsAre("p1"));
-    EXPECT_THAT(evacuations->to_measure(), IsEmpty());
-    launcher::DomainStats stats;
-    stats.rss_kib = std::uint64_t{100} << 20U;
-    evacuations->measured("p1", stats);
-    settle();
-    EXPECT_EQ(allowed("a"), true);
-    EXPECT_THAT(reason_of("p1"), HasSubstr("needs 87"));
-    EXPECT_THAT(steps, testing::Not(Contains("evict")));
-}
-
-TEST_F(EvacuationsTest, OddNumbersOfALauncherOverflowNothing) {
-    hear_rules();
-    vm("a");
-    auto domain = marked("a");
-    domain.memory_kib = ~std::uint64_t{0};
-    say("p1", domain);
-    settle();
-    launcher::DomainStats stats;
-    stats.rss_kib = stats.dirty_mib_s = ~std::uint64_t{0};
-    stats.job.data_remaining = stats.job.dirty_pages = ~std::uint64_t{0};
-    evacuations->measured("p1", stats);
-    settle();
-    EXPECT_EQ(allowed("a"), true);
 }
 
 TEST_F(EvacuationsTest, LinesAreNotToldAtEachChange) {

@@ -187,16 +187,16 @@ TEST_F(PressureWatchTest, TheKubeletsGraceIsThatOfNow) {
          "evictionSoftGracePeriod: {memory.available: 5s}\nevictionMaxPodGracePeriod: 300\n");
     tree.set_memory(16 << 20U);
     look();
-    EXPECT_FALSE(watch->kubelet_grace(60s));
+    EXPECT_FALSE(watch->pressure().kubelet_grace(60s));
     tree.set_memory(3 << 20U);
     look();
-    EXPECT_FALSE(watch->kubelet_grace(60s));
+    EXPECT_FALSE(watch->pressure().kubelet_grace(60s));
     clock.advance(5s);
     look();
-    EXPECT_EQ(watch->kubelet_grace(60s), 60s);
+    EXPECT_EQ(watch->pressure().kubelet_grace(60s), 60s);
     tree.set_memory(9 << 10U);
     look();
-    EXPECT_EQ(watch->kubelet_grace(60s), 1s);
+    EXPECT_EQ(watch->pressure().kubelet_grace(60s), 1s);
 }
 
 TEST_F(PressureWatchTest, LaunchersAreRankedAsFarAsTheNodeKnows) {

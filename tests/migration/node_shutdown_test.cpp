@@ -34,5 +34,14 @@ TEST(NodeShutdownTest, APodBelongsToTheHighestPriorityThatItReaches) {
     EXPECT_EQ(shutdown_grace(shutdown, -100), 20s);
 }
 
+TEST(NodeShutdownTest, TheLoginManagerWaitsForALockAndNoLongerThanItsLimit) {
+    const NodeShutdown shutdown{.total = 60s, .critical = 10s, .by_priority = {}};
+    const LoginManager idle{.shutting_down = true, .kubelet_delays = true, .longest_delay = 90s};
+    EXPECT_EQ(shutdown_grace(shutdown, idle), 50s);
+    EXPECT_EQ(shutdown_grace(shutdown, {true, true, 5500ms}), 5s);
+    EXPECT_EQ(shutdown_grace(shutdown, {true, false, 90s}), std::nullopt);
+    EXPECT_EQ(shutdown_grace({}, idle), std::nullopt);
+}
+
 }  // namespace
 }  // namespace scout::migration

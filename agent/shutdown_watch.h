@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <optional>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <prometheus/registry.h>
+
+#include "agent/login_manager.h"
+#include "agent/pressure_metrics.h"
+#include "base/clock.h"
+#include "base/task.h"
+#include "daemon/health.h"
+#include "migration/node_shutdown.h"
+
+namespace scout::agent {
+
+/// Whether the node shuts down, and how long its kubelet keeps it from that for the pods' sake.
+/// Loop thread; the parts outlive it.
+class ShutdownWatch {
+public:
+    struct Parts {
+        asio::any_io_executor loop;
+        const Clock& clock;
+        prometheus::Registry& registry;
+        daemon::Health& health;
+        std::filesystem::path system_bus;                  ///< socket of the node's system bus
+        std::function<migration::NodeShutdown()> kubelet;  ///< what its configuration says
+        /// It begins, and how much is left for pods; none: it does not go on, or nobody knows.
+        std::function<void(std::optional<std::chrono::seconds>)> turned = {};
+        std::chrono::milliseconds again = std::chrono::minutes{1};
+    };
+    explicit ShutdownWatch(Parts parts);
+
+    /// Until cancelled.
+    [[nodiscard]] Task<> run() { return manager_.run(); }
+
+    /// What a pod without priority is given that is told to stop now by the node's shutdown; while
+    /// it is known that the node does not shut down: none. Where that is not known: what its
+    /// shutdown would give. None also if the kubelet does not wait.
+    [[nodiscard]] std::optional<std::chrono::seconds> grace() const;
+
+private:
+    void changed();
+    [[nodiscard]] std::string doubt() const;
+
+    Parts parts_;
+    LoginManagerWatch manager_;
+    GaugeSet shutting_down_;
+    std::optional<SteadyTime> begun_at_;
+    std::string told_;
+};
+
+}  // namespace scout::agent
