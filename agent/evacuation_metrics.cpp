@@ -25,7 +25,12 @@ EvacuationMetrics::EvacuationMetrics(prometheus::Registry& registry)
                    .Help("How long virt-handler waited for an answer.")
                    .Register(registry)
                    .Add({}, prometheus::Histogram::BucketBoundaries{0.0001, 0.0005, 0.001, 0.005,
-                                                                    0.02, 0.1, 0.5, 2})) {
+                                                                    0.02, 0.1, 0.5, 2})),
+      aborts_(prometheus::BuildHistogram()
+                  .Name("virt_scout_agent_migration_abort_seconds")
+                  .Help("How long migrations ran on after they were cancelled for their guests.")
+                  .Register(registry)
+                  .Add({}, prometheus::Histogram::BucketBoundaries{1, 2, 3, 5, 8, 12, 20, 30})) {
     auto& states = prometheus::BuildGauge()
                        .Name("virt_scout_agent_evacuations")
                        .Help("Launchers of this node that were told to stop, by state.")
@@ -54,6 +59,10 @@ void EvacuationMetrics::ended(EvacuationState outcome, migration::EvacuationWhy 
         .Add({{"outcome", std::string{migration::to_string(outcome)}},
               {"reason", std::string{migration::to_string(why)}}})
         .Increment();
+}
+
+void EvacuationMetrics::aborted(std::chrono::duration<double> took) {
+    aborts_.Observe(took.count());
 }
 
 void EvacuationMetrics::called(HookOutcome outcome, std::chrono::duration<double> took) {

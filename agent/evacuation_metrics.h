@@ -37,6 +37,7 @@ public:
     /// How many evacuations there are in each state.
     void set(const ByState& count);
     void ended(migration::EvacuationState outcome, migration::EvacuationWhy why);
+    void aborted(std::chrono::duration<double> took);
     void called(HookOutcome outcome, std::chrono::duration<double> took);
 
 private:
@@ -44,6 +45,7 @@ private:
     prometheus::Family<prometheus::Counter>& ends_;
     std::array<prometheus::Counter*, 3> calls_{};
     prometheus::Histogram& seconds_;
+    prometheus::Histogram& aborts_;
 };
 
 }  // namespace scout::agent

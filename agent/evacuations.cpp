@@ -128,6 +128,7 @@ void Evacuations::turn(const launcher::LauncherTable& launchers) {
     const auto now = clock_.steady();
     follow(launchers, now);
     expire(now);
+    learn_aborts(now);
     look_ahead(now);
     give_orders(now);
     note_all();
@@ -152,6 +153,20 @@ void Evacuations::node_shuts_down(std::optional<std::chrono::seconds> pods_get) 
         each.node_ends(node_ends_);
     }
     changed_();
+}
+
+/// The next migrations of this node are cancelled that much earlier.
+void Evacuations::learn_aborts(SteadyTime now) {
+    for (auto& [pod, each] : followed_) {
+        if (const auto took = each.take_abort()) {
+            aborts_.add(*took, now);
+            metrics_.aborted(*took);
+            spdlog::info("migration aborted vmi_uid={} pod={} ms={} slowest_ms={}",
+                         log_value(each.vmi_uid()), log_value(pod), took->count(),
+                         aborts_.slowest(now).count());
+        }
+        each.set_slowest_abort(aborts_.slowest(now));
+    }
 }
 
 void Evacuations::look_ahead(SteadyTime now) {

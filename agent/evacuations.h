@@ -18,6 +18,7 @@
 #include "agent/messages.h"
 #include "base/clock.h"
 #include "launcher/launcher_table.h"
+#include "migration/abort_time.h"
 #include "migration/evacuation.h"
 #include "migration/evacuation_outlook.h"
 
@@ -33,7 +34,8 @@ struct StopQuestion {
 /// The evacuations of this node: one for each launcher that was told to stop (decisions 0013,
 /// 0014). Told what launchers, leader and virt-handler say, it answers virt-handler and has
 /// messages for the leader. Nothing here waits, and nothing is kept that a restart would lose: all
-/// of it follows from what is told again, but for the times of the marks.
+/// of it follows from what is told again, but for the times of the marks, and how long aborts took
+/// on this node, which is learnt anew.
 ///
 /// Until a leader has told the rules, in any mode but `act`, and without a leader for the time of
 /// its patience, nothing is held. Loop thread; clock and metrics must outlive it.
@@ -109,6 +111,7 @@ private:
     void note_marks(const launcher::LauncherTable& launchers, SteadyTime now);
     void follow(const launcher::LauncherTable& launchers, SteadyTime now);
     void expire(SteadyTime now);
+    void learn_aborts(SteadyTime now);
     void unanswered(const EvacuationOrders::Open& open, SteadyTime now);
     void look_ahead(SteadyTime now);
     void give_orders(SteadyTime now);
@@ -125,6 +128,7 @@ private:
     unsigned slots_;
     std::map<std::string, FollowedLauncher, std::less<>> followed_;  ///< by pod UID
     EvacuationOrders orders_;
+    migration::AbortTimes aborts_;
     MarkTimes marks_;
     std::uint64_t marks_revision_ = 0;
 

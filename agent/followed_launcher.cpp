@@ -41,7 +41,8 @@ migration::LauncherFacts launcher_facts(const launcher::Domain& domain) noexcept
             .post_copy = own_post_copy || (paused && domain.reason == "Postcopy"),
             .post_copy_failed = paused && domain.reason == "PostcopyFailed",
             .moved_away = launcher::has_moved_away(domain),
-            .shutting_down = domain.first_shutdown_request.has_value()};
+            .shutting_down = domain.first_shutdown_request.has_value(),
+            .migrating = launcher::migration_in_progress(domain)};
 }
 
 bool is_told_to_stop(const launcher::Domain& domain) noexcept {
@@ -59,12 +60,17 @@ FollowedLauncher::FollowedLauncher(std::string pod_uid, const launcher::Domain& 
       observed_(made.observed),
       assumed_(made.assumed),
       machine_(settings_for(made, domain.vmi_uid), made.leader_heard) {
-    memory_kib_ = domain.memory_kib;
-    domain_grace_ = domain.grace;
+    keep(domain);
     kubelet_grace_ = made.kubelet_grace;
     node_ends_ = made.node_ends;
     look_ahead(now);
     saw(&domain, now);
+}
+
+void FollowedLauncher::keep(const launcher::Domain& domain) {
+    memory_kib_ = domain.memory_kib;
+    domain_grace_ = domain.grace;
+    emulated_ = domain.cpu && domain.cpu->virt_type == "qemu";
 }
 
 void FollowedLauncher::saw(const launcher::Domain* domain, SteadyTime now) {
@@ -73,8 +79,7 @@ void FollowedLauncher::saw(const launcher::Domain* domain, SteadyTime now) {
         machine_.saw_launcher({.alive = false, .marked = true}, now);
         return;
     }
-    memory_kib_ = domain->memory_kib;
-    domain_grace_ = domain->grace;
+    keep(*domain);
     const auto ago = std::chrono::floor<std::chrono::milliseconds>(now - marked_at_);
     machine_.saw_launcher(launcher_facts(*domain), now, ago);
 }
@@ -165,6 +170,11 @@ void FollowedLauncher::look_ahead(SteadyTime now) {
     machine_.saw_outlook(outlook_, now);
 }
 
+std::optional<std::chrono::milliseconds> FollowedLauncher::take_abort() {
+    const auto took = machine_.abort_took();
+    return took && !std::exchange(abort_taken_, true) ? took : std::nullopt;
+}
+
 void FollowedLauncher::set_queued(bool in_time, SteadyTime now) {
     outlook_.queued_in_time = in_time;
     // What shall be held is only now known to fit.
@@ -201,6 +211,7 @@ migration::MoveSubject FollowedLauncher::subject(SteadyTime now) const {
         auto& grace = subject.times.kubelet_grace;
         grace = std::min(grace.value_or(ends), ends);
     }
+    subject.abort = {.emulated = emulated_, .seen = slowest_abort_};
     if (running_since_) {
         subject.running = std::chrono::floor<std::chrono::milliseconds>(now - *running_since_);
     }

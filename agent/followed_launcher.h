@@ -55,6 +55,10 @@ public:
     /// Whatever stops it, the node's pods are killed then; none: they are not. Counts from the next
     /// look_ahead() on.
     void node_ends(std::optional<SteadyTime> at) { node_ends_ = at; }
+    /// The slowest abort that was seen on this node, from the next look_ahead() on.
+    void set_slowest_abort(std::chrono::milliseconds slowest) noexcept { slowest_abort_ = slowest; }
+    /// How long aborting its migration took; once, after it ended.
+    [[nodiscard]] std::optional<std::chrono::milliseconds> take_abort();
     void set_queued(bool in_time, SteadyTime now);
     [[nodiscard]] migration::MoveCandidate candidate(SteadyTime now) const;
     void use(const Made& made, SteadyTime now);
@@ -87,6 +91,7 @@ public:
 private:
     [[nodiscard]] migration::MoveSubject subject(SteadyTime now) const;
     void take_moves(std::vector<migration::MoveFacts> moves, bool live, SteadyTime now);
+    void keep(const launcher::Domain& domain);
     void settle();
 
     std::string pod_uid_;
@@ -100,6 +105,9 @@ private:
     migration::Evacuation machine_;
 
     std::uint64_t memory_kib_ = 0;
+    bool emulated_ = false;
+    std::chrono::milliseconds slowest_abort_{0};
+    bool abort_taken_ = false;
     std::optional<std::chrono::seconds> domain_grace_;
     std::optional<std::chrono::seconds> kubelet_grace_;
     std::optional<SteadyTime> node_ends_;

@@ -147,15 +147,15 @@ void EvacuationDesk::replace(SessionId id, Session& session, std::vector<NamedEv
     for (auto& named : all) {
         const auto uid = named.vmi_uid;
         Entry entry;
-        std::optional<EvacuationState> state;
+        std::optional<NamedEvacuation> named_before;
         const auto known = before.find(uid);
         if (known != before.end() && is_same(known->second.named, named)) {
             entry = std::move(known->second);
-            state = entry.named.state;
+            named_before = entry.named;
         }
         entry.named = std::move(named);
         prove(entry, session.node);
-        tell_people(session, entry, state);
+        tell_people(session, entry, named_before);
         session.entries.emplace(uid, std::move(entry));
     }
     if (session.entries.empty()) {
@@ -184,9 +184,13 @@ void EvacuationDesk::follow() {
 
 /// An agent's word is only told of VMs that are on its node.
 void EvacuationDesk::tell_people(const Session& session, const Entry& entry,
-                                 std::optional<EvacuationState> before) {
+                                 const std::optional<NamedEvacuation>& before) {
     const auto& named = entry.named;
-    if (!entry.proven || named.state == before || !sources_.elector.leads()) {
+    const auto state = before ? before->state : std::nullopt;
+    // Of what is given up it may only later be known what that costs its guest.
+    const bool is_news = named.state != state || (named.state == EvacuationState::given_up &&
+                                                  named.reason != before->reason);
+    if (!entry.proven || !is_news || !sources_.elector.leads()) {
         return;
     }
     if (named.state == EvacuationState::moving) {
@@ -194,7 +198,7 @@ void EvacuationDesk::tell_people(const Session& session, const Entry& entry,
                                        "its launcher on " + session.node +
                                            " was told to stop, so it is moved: " + named.reason));
     } else if (named.state == EvacuationState::given_up ||
-               (named.state == EvacuationState::released && is_held(before) && is_wanted(named))) {
+               (named.state == EvacuationState::released && is_held(state) && is_wanted(named))) {
         sources_.events.record(
             note_of(named, true,
                     "its launcher on " + session.node +

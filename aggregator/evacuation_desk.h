@@ -118,7 +118,7 @@ private:
     void replace(SessionId id, Session& session, std::vector<NamedEvacuation> all);
     void follow();
     void tell_people(const Session& session, const Entry& entry,
-                     std::optional<migration::EvacuationState> before);
+                     const std::optional<NamedEvacuation>& before);
     [[nodiscard]] bool is_wanted(const NamedEvacuation& named) const;
     void look_again();
     void flush(SessionId id, Session& session);

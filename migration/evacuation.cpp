@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known, and what follows from it. The steps are in evacuation_steps.cpp.
+// What is known, and what follows from it. The migration under way is in evacuation_moves.cpp, the
+// steps are in evacuation_steps.cpp.
 #include "migration/evacuation.h"
 
 #include <algorithm>
@@ -11,8 +12,6 @@ namespace {
 using std::chrono::milliseconds;
 using Why = EvacuationWhy;
 
-constexpr std::chrono::seconds our_pause{1};
-constexpr unsigned most_doublings = 10;
 constexpr const char* leaderless = "no leader of the aggregators is heard, who would move it";
 
 std::string in_seconds(milliseconds time) {
@@ -38,7 +37,7 @@ SteadyTime Evacuation::stop_by() const noexcept {
 }
 
 SteadyTime Evacuation::cancel_at() const noexcept {
-    return stop_by() - settings_.abort_time;
+    return stop_by() - outlook_.abort_time;
 }
 
 bool Evacuation::is_marked_by_kubevirt() const noexcept {
@@ -66,7 +65,9 @@ void Evacuation::use(EvacuationSettings settings, SteadyTime now) {
 }
 
 void Evacuation::saw_launcher(const LauncherFacts& facts, SteadyTime now, milliseconds marked_ago) {
+    const bool was_migrating = launcher_.migrating;
     launcher_ = facts;
+    note_abort(was_migrating, now);
     if (facts.marked && state_ == EvacuationState::idle) {
         marked_at_ = now - marked_ago;
     } else if (facts.marked) {
@@ -148,8 +149,8 @@ void Evacuation::judge(SteadyTime now) {
             }
             return;
         case EvacuationState::given_up:
-            if (!is_over(now) && is_taken_back()) {
-                enter(EvacuationState::released, {why_, reason_});
+            if (!is_over(now)) {
+                follow_abort(now);
             }
             return;
     }
@@ -162,6 +163,12 @@ bool Evacuation::is_leaderless(SteadyTime now) const noexcept {
 /// Nobody was told that it is to be moved, and no way to tell is left.
 bool Evacuation::is_unheard() const {
     return read_live_ && moves_known_ && !requested_ && !is_marked_by_kubevirt() && !request();
+}
+
+/// One in post-copy is never aborted.
+bool Evacuation::runs_into_the_reserve(SteadyTime now) const noexcept {
+    return settings_.act && launcher_.alive && launcher_.migrating && !launcher_.post_copy &&
+           now < ends_at();
 }
 
 /// Facts that end it in whatever state, for the better or the worse.
@@ -178,7 +185,7 @@ bool Evacuation::is_over(SteadyTime now) {
               {Why::moved, elsewhere ? "it runs on " + vmi_->node
                                      : std::string{"its guest has left for another node"}});
         return true;
-    } else if (!launcher_.alive) {
+    } else if (!launcher_.alive && why_ != Why::slow_abort) {
         reason = {Why::stopped, "its guest does not run any more"};
     } else if (launcher_.post_copy_failed) {
         reason = {Why::failed, "its guest was lost in a failed post-copy migration"};
@@ -186,6 +193,13 @@ bool Evacuation::is_over(SteadyTime now) {
         reason = {Why::stopped, "the VMI is in phase " + vmi_->phase};
     } else if (now < (saved ? ends_at() : stop_by())) {
         return false;
+    } else if (runs_into_the_reserve(now)) {
+        // Nothing is held any more, but virt-handler stops nothing before that has ended.
+        if (state_ == EvacuationState::given_up) {
+            return false;
+        }
+        give_up({Why::too_late, "time is over, and its migration has not ended"});
+        return true;
     } else if (state_ == EvacuationState::given_up) {
         reason = {why_, reason_};
     } else {
@@ -271,50 +285,6 @@ void Evacuation::follow(SteadyTime now) {
     }
 }
 
-void Evacuation::follow_move(SteadyTime now) {
-    if (!followed_.empty()) {
-        const auto at = std::find_if(moves_.begin(), moves_.end(),
-                                     [this](const auto& move) { return move.name == followed_; });
-        // KubeVirt shows one that was deleted as failed before it is gone.
-        if (at == moves_.end() || at->deleting) {
-            give_up({Why::failed,
-                     "its migration " + followed_ + " was deleted: no other one is begun"});
-            return;
-        }
-        if (at->phase == MovePhase::failed) {
-            take_failure(now);
-        }
-        return;
-    }
-    if (const auto* const move = unfinished()) {
-        followed_ = move->name;
-        enter(EvacuationState::moving, {Why::going_on, "migration " + followed_ + " is under way"});
-    }
-}
-
-void Evacuation::take_failure(SteadyTime now) {
-    ++failures_;
-    const auto pause = ours_ ? our_pause * (1U << std::min(failures_ - 1, most_doublings))
-                             : evacuation_back_off(failures_);
-    const auto failed = std::exchange(followed_, {});
-    if (const auto* const next = unfinished()) {
-        followed_ = next->name;
-        reason_ = "migration " + followed_ + " is under way, after " + failed + " failed";
-        return;
-    }
-    if (now + pause + outlook_.duration.value_or(milliseconds{0}) > cancel_at()) {
-        give_up(
-            {Why::failed, "migration " + failed + " failed, and the next one would be too late"});
-        return;
-    }
-    enter(EvacuationState::held,
-          {Why::going_on, "migration " + failed + " failed, the next one follows"});
-    if (std::exchange(ours_, false)) {
-        requested_ = false;
-        not_before_ = now + pause;
-    }
-}
-
 void Evacuation::give_up(Reason reason) {
     enter(EvacuationState::given_up, std::move(reason));
     pause_ = milliseconds{0};
@@ -324,9 +294,38 @@ void Evacuation::give_up(Reason reason) {
     }
 }
 
-/// Nor is anything under way that would have to be.
+/// Nor is anything under way that would have to be. The object of a migration may be gone before
+/// the launcher has aborted it, and the guest is asked to shut down only after that.
 bool Evacuation::is_taken_back() const {
-    return !is_requesting() && !taking_back() && unfinished() == nullptr;
+    return !is_requesting() && !taking_back() && unfinished() == nullptr && !launcher_.migrating;
+}
+
+/// What aborting takes beyond what was planned for it, the guest has less.
+void Evacuation::follow_abort(SteadyTime now) {
+    const bool late = now >= stop_by() && cancelled_at_.has_value();
+    if (late && launcher_.migrating && why_ != Why::slow_abort) {
+        why_ = Why::slow_abort;
+        reason_ = "its migration was cancelled " +
+                  in_seconds(std::chrono::floor<milliseconds>(now - *cancelled_at_)) +
+                  " ago and is still being aborted: its guest has less than the " +
+                  in_seconds(settings_.reserve) + " that were kept for it";
+    }
+    if (!is_taken_back()) {
+        return;
+    }
+    if (why_ == Why::slow_abort && abort_took_) {
+        reason_ = "aborting its migration took " + in_seconds(*abort_took_) + ", " +
+                  in_seconds(outlook_.abort_time) + " were planned: its guest has " +
+                  in_seconds(left_until(ends_at(), now)) + " left to shut down";
+    }
+    enter(EvacuationState::released, {why_, reason_});
+}
+
+void Evacuation::note_abort(bool was_migrating, SteadyTime now) {
+    if (was_migrating && !launcher_.migrating && launcher_.alive && !launcher_.moved_away &&
+        cancelled_at_ && !abort_took_) {
+        abort_took_ = std::chrono::ceil<milliseconds>(now - *cancelled_at_);
+    }
 }
 
 bool Evacuation::is_requesting() const noexcept {

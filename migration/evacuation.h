@@ -37,7 +37,8 @@ enum class EvacuationWhy : std::uint8_t {
     too_late,  ///< there is no time to move it
     too_many,  ///< others are moved first
     leaderless,
-    failed,  ///< refused, failed, or ended by others
+    failed,      ///< refused, failed, or ended by others
+    slow_abort,  ///< too late, and aborting its migration took of its guest's own time
 };
 [[nodiscard]] std::string_view to_string(EvacuationWhy why) noexcept;  // "too-late", …
 
@@ -49,6 +50,8 @@ struct LauncherFacts {
     bool post_copy_failed = false;
     bool moved_away = false;     ///< its guest has left it for another node
     bool shutting_down = false;  ///< its guest was asked to shut down already (ACPI)
+    /// Out of it, and not ended: until then virt-handler asks nobody and stops nothing (§3.3).
+    bool migrating = false;
 };
 
 /// What a VMI says of itself.
@@ -88,6 +91,8 @@ struct Outlook {
     /// How long the move takes, or the rest of one that runs, by the optimistic forecast. None:
     /// even that does not end.
     std::optional<std::chrono::milliseconds> duration{std::chrono::milliseconds{0}};
+    /// That a running migration needs to be aborted, from the order on (abort_time()).
+    std::chrono::milliseconds abort_time{3'000};
     bool queued_in_time = true;  ///< KubeVirt begins it soon enough (moves_that_fit())
     bool liveness_kill = false;  ///< the guest itself is ill
     bool pod_failed = false;     ///< evicting a pod of phase Failed really deletes it
@@ -98,9 +103,8 @@ struct EvacuationSettings {
     std::string vmi_uid;
     bool act = true;     ///< else nothing is held (mode observe)
     bool stamp = false;  ///< status.evacuationNodeName may stay when it is patched
-    std::chrono::milliseconds reserve{10'000};    ///< for the guest's own shutdown
-    std::chrono::milliseconds abort_time{3'000};  ///< that a running migration needs to be aborted
-    std::chrono::milliseconds patience{60'000};   ///< with a leader that is not heard
+    std::chrono::milliseconds reserve{10'000};   ///< for the guest's own shutdown
+    std::chrono::milliseconds patience{60'000};  ///< with a leader that is not heard
 };
 
 /// What is to be done next.
@@ -144,6 +148,11 @@ struct HookAnswer {
 ///
 /// Tell it what is seen, then ask next() until it gives nothing; each order is answered before the
 /// next comes. answer() may be asked at any time and costs nothing.
+///
+/// Container disks make no difference. Where they have containers of their own these end at SIGTERM
+/// (KubeVirt's cmd/container-disk-v2alpha/main.c), but the guest's disk is a bind mount that
+/// virt-handler keeps until the VM is over (pkg/virt-handler/container-disk/mount.go), and the
+/// target's pod has containers of its own: docs/evacuation.md.
 class Evacuation {
 public:
     Evacuation(EvacuationSettings settings, SteadyTime leader_heard);
@@ -181,7 +190,7 @@ public:
     [[nodiscard]] EvacuationWhy why() const noexcept { return why_; }
     /// Until when its guest must have begun to stop, if it is not moved.
     [[nodiscard]] SteadyTime stop_by() const noexcept;
-    /// Until when a move of it must have ended.
+    /// Until when a move of it must have ended: later there is no time left to abort it.
     [[nodiscard]] SteadyTime cancel_at() const noexcept;
     /// As it was seen last; none: not yet.
     [[nodiscard]] const std::optional<VmiFacts>& vmi() const noexcept { return vmi_; }
@@ -189,13 +198,21 @@ public:
     [[nodiscard]] bool is_begun() const noexcept;
     /// The guest's memory is being copied.
     [[nodiscard]] bool is_running() const noexcept;
+    /// How long its migration ran on after it was cancelled, until the launcher said that none
+    /// runs; none: it was not, or has not ended.
+    [[nodiscard]] std::optional<std::chrono::milliseconds> abort_took() const noexcept {
+        return abort_took_;
+    }
 
 private:
     void judge(SteadyTime now);
     void decide(SteadyTime now);
     void follow(SteadyTime now);
     void follow_move(SteadyTime now);
+    void follow_abort(SteadyTime now);
+    void note_abort(bool was_migrating, SteadyTime now);
     [[nodiscard]] bool is_over(SteadyTime now);
+    [[nodiscard]] bool runs_into_the_reserve(SteadyTime now) const noexcept;
     [[nodiscard]] bool is_leaderless(SteadyTime now) const noexcept;
     [[nodiscard]] bool is_unheard() const;
     [[nodiscard]] bool is_taken_back() const;
@@ -220,7 +237,6 @@ private:
     [[nodiscard]] std::optional<EvacuationOrder> taking_back() const;
     [[nodiscard]] SteadyTime ends_at() const noexcept;
     [[nodiscard]] bool is_marked_by_kubevirt() const noexcept;
-    [[nodiscard]] bool was_taken_back(const std::string& move) const noexcept;
     [[nodiscard]] const MoveFacts* unfinished() const noexcept;
 
     EvacuationSettings settings_;
@@ -251,10 +267,15 @@ private:
     unsigned failures_ = 0;
 
     bool mark_cancelled_ = false;
-    std::vector<std::string> taken_back_;  ///< names of migrations
-    bool listed_again_ = false;            ///< nothing new was found then
+    std::vector<std::string> taken_back_;       ///< names of migrations
+    std::vector<std::string> targets_removed_;  ///< names of pods
+    bool listed_again_ = false;                 ///< nothing new was found then
     bool vetoed_ = false;
     bool touched_ = false;
+
+    SteadyTime ordered_at_{};                 ///< the order in flight, or the last one
+    std::optional<SteadyTime> cancelled_at_;  ///< the order that ended its migration
+    std::optional<std::chrono::milliseconds> abort_took_;
 
     std::optional<EvacuationOrder> in_flight_;
     SteadyTime not_before_{};

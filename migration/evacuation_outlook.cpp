@@ -46,8 +46,11 @@ std::optional<milliseconds> duration_of(const MoveSubject& subject,
 }  // namespace
 
 Outlook outlook_of(const MoveSubject& subject, const MoveAssumptions& assumed) {
+    auto abort = subject.abort;
+    abort.memory = subject.memory;
     return {.budget = stop_budget(subject.times),
             .duration = duration_of(subject, assumed),
+            .abort_time = abort_time(abort),
             .pod_failed = subject.pod_failed};
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "migration/abort_time.h"
 #include "migration/evacuation.h"
 #include "migration/eviction.h"
 #include "migration/migration_settings.h"
@@ -35,6 +36,7 @@ struct MoveSubject {
     /// How long its migration runs already; none: it does not run.
     std::optional<std::chrono::milliseconds> running;
     std::optional<std::uint64_t> remaining;  ///< bytes that it has still to copy, as QEMU tells
+    AbortSubject abort;                      ///< all but its memory
     bool pod_failed = false;
 };
 

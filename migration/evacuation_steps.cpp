@@ -14,6 +14,10 @@ constexpr milliseconds first_pause{250};
 constexpr milliseconds longest_pause{4000};
 constexpr milliseconds rights_known_after{8000};
 
+bool has(const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 }  // namespace
 
 std::string_view to_string(EvacuationState state) noexcept {
@@ -54,6 +58,8 @@ std::string_view to_string(EvacuationWhy why) noexcept {
             return "leaderless";
         case EvacuationWhy::failed:
             return "failed";
+        case EvacuationWhy::slow_abort:
+            return "slow-abort";
         case EvacuationWhy::going_on:
             break;
     }
@@ -86,16 +92,13 @@ std::string_view to_string(EvacuationStep step) noexcept {
     return "touch";
 }
 
-bool Evacuation::was_taken_back(const std::string& move) const noexcept {
-    return std::find(taken_back_.begin(), taken_back_.end(), move) != taken_back_.end();
-}
-
 std::optional<EvacuationOrder> Evacuation::next(SteadyTime now) {
     judge(now);
     if (in_flight_ || now < not_before_) {
         return std::nullopt;
     }
     in_flight_ = due();
+    ordered_at_ = in_flight_ ? now : ordered_at_;
     if (in_flight_ && in_flight_->step == EvacuationStep::touch && now >= ends_at()) {
         in_flight_.reset();
     }
@@ -157,13 +160,17 @@ std::optional<EvacuationOrder> Evacuation::taking_back() const {
         return EvacuationOrder{EvacuationStep::cancel_mark, {}};
     }
     for (const auto& move : moves_) {
-        if (move.is_final() || was_taken_back(move.name)) {
+        if (move.is_final()) {
             continue;
         }
-        if (move.phase == MovePhase::prepared && !move.target_pod.empty()) {
+        // Also of one that was deleted just before: it may have been handed off meanwhile.
+        if (move.phase == MovePhase::prepared && !move.target_pod.empty() &&
+            !has(targets_removed_, move.target_pod)) {
             return EvacuationOrder{EvacuationStep::delete_target, move.target_pod};
         }
-        return EvacuationOrder{EvacuationStep::delete_move, move.name};
+        if (!has(taken_back_, move.name)) {
+            return EvacuationOrder{EvacuationStep::delete_move, move.name};
+        }
     }
     const bool begun = requested_ || perhaps_requested_ || mark_cancelled_ || !taken_back_.empty();
     if (begun && !listed_again_ && unfinished() == nullptr) {
@@ -275,10 +282,12 @@ void Evacuation::take_outcome(const EvacuationOrder& order, StepOutcome outcome)
             mark_cancelled_ = true;
             break;
         case EvacuationStep::delete_move:
+            cancelled_at_ = cancelled_at_.value_or(ordered_at_);
             taken_back_.push_back(order.object);
             listed_again_ = false;
             break;
         case EvacuationStep::delete_target:
+            targets_removed_.push_back(order.object);
             for (const auto& move : moves_) {
                 if (move.target_pod == order.object) {
                     taken_back_.push_back(move.name);

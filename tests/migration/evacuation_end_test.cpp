@@ -149,5 +149,100 @@ TEST_F(EvacuationEndTest, AMoveThatTurnsOutNotToEndIsTakenBackAtOnce) {
     expect(Step::delete_move, StepOutcome::done, "k-1");
 }
 
+/// Virt-handler sends no ACPI before the launcher is through.
+TEST_F(EvacuationEndTest, ItIsReleasedWhenTheLauncherHasAbortedAndNotBefore) {
+    on_its_way(MovePhase::running);
+    EXPECT_TRUE(vetoes());
+    migrating();
+    pass(32s);
+    expect(Step::cancel_mark, StepOutcome::done);
+    expect(Step::delete_move, StepOutcome::done, "k-1");
+    // Its object is gone already.
+    moves({});
+    expect_list({});
+    pass(2s);
+    migrating();
+    EXPECT_EQ(machine.state(), State::given_up);
+    EXPECT_FALSE(vetoes());
+    EXPECT_FALSE(next());
+    EXPECT_FALSE(machine.abort_took());
+    pass(500ms);
+    migrating(false);
+    EXPECT_EQ(machine.state(), State::released);
+    EXPECT_EQ(machine.why(), EvacuationWhy::too_late);
+    EXPECT_EQ(machine.abort_took(), 2500ms);
+    expect(Step::touch, StepOutcome::done);
+}
+
+TEST_F(EvacuationEndTest, AnAbortThatTakesOfTheReserveIsNamed) {
+    on_its_way(MovePhase::running);
+    migrating();
+    pass(32s);
+    expect(Step::cancel_mark, StepOutcome::done);
+    expect(Step::delete_move, StepOutcome::done, "k-1");
+    moves({});
+    expect_list({});
+    pass(3s);
+    migrating();
+    EXPECT_EQ(machine.state(), State::given_up);
+    EXPECT_EQ(machine.why(), EvacuationWhy::slow_abort);
+    EXPECT_THAT(machine.reason(), HasSubstr("cancelled 3.0 s ago and is still being aborted"));
+    pass(4s);
+    migrating(false);
+    EXPECT_EQ(machine.state(), State::released);
+    EXPECT_EQ(machine.why(), EvacuationWhy::slow_abort);
+    EXPECT_THAT(machine.reason(), HasSubstr("took 7.0 s, 3.0 s were planned: its guest has 6.0 s"));
+}
+
+TEST_F(EvacuationEndTest, AnAbortThatNeverEndsIsWaitedForUntilTheGuestIsKilled) {
+    on_its_way(MovePhase::running);
+    migrating();
+    pass(32s);
+    expect(Step::cancel_mark, StepOutcome::done);
+    expect(Step::delete_move, StepOutcome::done, "k-1");
+    pass(12999ms);
+    migrating();
+    EXPECT_EQ(machine.state(), State::given_up);
+    pass(1ms);
+    migrating();
+    EXPECT_EQ(machine.state(), State::released);
+    EXPECT_EQ(machine.why(), EvacuationWhy::slow_abort);
+    EXPECT_FALSE(machine.abort_took());
+}
+
+/// Its deadline may come nearer: who deletes the pod says how long it has.
+TEST_F(EvacuationEndTest, AMoveThatRunsIntoTheReserveIsStillTakenBack) {
+    on_its_way(MovePhase::running);
+    migrating();
+    pass(5s);
+    machine.saw_outlook(killed_after(14s), now);
+    EXPECT_EQ(machine.state(), State::given_up);
+    EXPECT_FALSE(vetoes());
+    expect(Step::cancel_mark, StepOutcome::done);
+    expect(Step::delete_move, StepOutcome::done, "k-1");
+}
+
+TEST_F(EvacuationEndTest, TheLongerAnAbortTakesTheEarlierItIsCancelled) {
+    auto slow = outlook();
+    slow.abort_time = 15s;
+    on_its_way(MovePhase::running);
+    machine.saw_outlook(slow, now);
+    pass(19999ms);
+    EXPECT_FALSE(next());
+    pass(1ms);
+    expect(Step::cancel_mark, StepOutcome::done);
+}
+
+/// What is deleted between hand-off and start hears of it only when it has started.
+TEST_F(EvacuationEndTest, OneThatWasHandedOffWhileItWasDeletedLosesItsTargetToo) {
+    on_its_way(MovePhase::scheduling);
+    pass(32s);
+    expect(Step::cancel_mark, StepOutcome::done);
+    expect(Step::delete_move, StepOutcome::done, "k-1");
+    moves({{.name = "k-1", .phase = MovePhase::prepared, .target_pod = "p-1", .deleting = true}});
+    expect(Step::delete_target, StepOutcome::done, "p-1");
+    EXPECT_FALSE(next());
+}
+
 }  // namespace
 }  // namespace scout::migration

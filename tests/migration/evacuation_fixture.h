@@ -98,6 +98,10 @@ protected:
         marked.marked_node = "n1";
         machine.saw_vmi(marked, now);
     }
+    /// Its launcher says so of itself.
+    void migrating(bool is = true) {
+        machine.saw_launcher({.alive = true, .marked = true, .migrating = is}, now);
+    }
     void moves(std::vector<MoveFacts> all) { machine.saw_moves(std::move(all), now); }
     [[nodiscard]] bool vetoes() { return !machine.answer(now).allow; }
 

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// What becomes of the migration under way.
+#include <algorithm>
+#include <utility>
+
+#include "migration/evacuation.h"
+
+namespace scout::migration {
+namespace {
+
+using std::chrono::milliseconds;
+using Why = EvacuationWhy;
+
+constexpr std::chrono::seconds our_pause{1};
+constexpr unsigned most_doublings = 10;
+
+}  // namespace
+
+void Evacuation::follow_move(SteadyTime now) {
+    if (!followed_.empty()) {
+        const auto at = std::find_if(moves_.begin(), moves_.end(),
+                                     [this](const auto& move) { return move.name == followed_; });
+        // KubeVirt shows one that was deleted as failed before it is gone.
+        if (at == moves_.end() || at->deleting) {
+            give_up({Why::failed,
+                     "its migration " + followed_ + " was deleted: no other one is begun"});
+            return;
+        }
+        if (at->phase == MovePhase::failed) {
+            take_failure(now);
+        }
+        return;
+    }
+    if (const auto* const move = unfinished()) {
+        followed_ = move->name;
+        enter(EvacuationState::moving, {Why::going_on, "migration " + followed_ + " is under way"});
+    }
+}
+
+void Evacuation::take_failure(SteadyTime now) {
+    ++failures_;
+    const auto pause = ours_ ? our_pause * (1U << std::min(failures_ - 1, most_doublings))
+                             : evacuation_back_off(failures_);
+    const auto failed = std::exchange(followed_, {});
+    if (const auto* const next = unfinished()) {
+        followed_ = next->name;
+        reason_ = "migration " + followed_ + " is under way, after " + failed + " failed";
+        return;
+    }
+    if (now + pause + outlook_.duration.value_or(milliseconds{0}) > cancel_at()) {
+        give_up(
+            {Why::failed, "migration " + failed + " failed, and the next one would be too late"});
+        return;
+    }
+    enter(EvacuationState::held,
+          {Why::going_on, "migration " + failed + " failed, the next one follows"});
+    if (std::exchange(ours_, false)) {
+        requested_ = false;
+        not_before_ = now + pause;
+    }
+}
+
+}  // namespace scout::migration
