@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Guests of the lab: guest.c on q35, without disks, network and display."""
+"""Guests of the lab: guest.c on q35, without network and display, and without disks if none is given."""
 
 import re
 import subprocess
@@ -31,7 +31,7 @@ DOMAIN = """\
     <emulator>/usr/bin/qemu-system-x86_64</emulator>
     <controller type='usb' model='none'/>
     <memballoon model='none'/>
-    <serial type='file'><source path='{console}' append='on'/></serial>
+    <serial type='file'><source path='{console}' append='on'/></serial>{devices}
   </devices>
 </domain>
 """
@@ -46,6 +46,7 @@ class Guest:
     rate: int = 0  # MiB a second that it writes to
     ticks: int = 100  # a second in which it writes; see guest.c
     kvm: bool = False  # else QEMU's own translation, which works in the same way everywhere
+    devices: str = ""  # more of them, in libvirt's words
 
     def check(self):
         if max(self.fill, self.set) > self.memory - FIRST_MIB - 1:
@@ -82,7 +83,7 @@ def start(host: Host, guest: Guest):
     definition.write_text(DOMAIN.format(
         type="kvm" if guest.kvm else "qemu", name=guest.name, uuid=uuid.uuid4(), memory=guest.memory,
         program=program, fill=guest.fill, set=guest.set, rate=guest.rate, ticks=guest.ticks,
-        console=console_path(guest.name)))
+        console=console_path(guest.name), devices=guest.devices))
     host.virsh("define", str(definition))
     host.virsh("start", guest.name)
     limit = time.monotonic() + BOOT_LIMIT

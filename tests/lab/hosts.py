@@ -170,6 +170,13 @@ class Lab:
         if first.stdout.readline() != word + "\n":
             raise LabError(f"{host.name} did not carry out {word}:\n{host.log()}")
 
+    def run_on(self, host: Host, script: str, *words: str) -> subprocess.Popen:
+        """bash with the script, as a process of the host; its output can be read."""
+        spaces = f"/proc/{self._first[host.name].pid}/ns"
+        return subprocess.Popen(
+            ["nsenter", f"--mount={spaces}/mnt", f"--pid={spaces}/pid_for_children",
+             "bash", "-ec", script, "bash", *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
     def _begin(self, host: Host):
         (host.folder / "sock").mkdir(parents=True)
         host.inside("etc/libvirt").mkdir(parents=True)

@@ -26,6 +26,7 @@ class Settings:
     post_copy: bool = False
     disruption: bool = False
     limit: float | None = None
+    disks: bool = False  # what the guest wrote to local ones is copied, not what they are based on
 
 
 @dataclass
@@ -52,6 +53,8 @@ def command(source: Host, target: Host, name: str, settings: Settings) -> list[s
         words.append("--auto-converge")
     if settings.post_copy:
         words.append("--postcopy")
+    if settings.disks:
+        words.append("--copy-storage-inc")
     if settings.bandwidth is not None:
         words += ["--bandwidth", str(settings.bandwidth)]
     return [*words, name, f"qemu+tcp://{target.address}/system",
