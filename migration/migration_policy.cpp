@@ -2,16 +2,43 @@
 #include "migration/migration_policy.h"
 
 #include <algorithm>
+#include <string_view>
 #include <tuple>
+#include <utility>
 
 namespace scout::migration {
 namespace {
 
-bool selects(const Labels& selector, const Labels& labels) {
-    return std::all_of(selector.begin(), selector.end(), [&labels](const auto& asked) {
-        const auto found = labels.find(asked.first);
-        return found != labels.end() && found->second == asked.second;
+using Selects = bool (*)(const std::string& asked, const std::string& found);
+
+bool is_equal(const std::string& asked, const std::string& found) {
+    return asked == found;
+}
+
+bool is_equal_or_any(const std::string& asked, const std::string& found) {
+    return asked.empty() || asked == found;
+}
+
+bool selects(const Labels& selector, const Labels& labels, Selects selects_value) {
+    return std::all_of(selector.begin(), selector.end(), [&labels, selects_value](const auto& one) {
+        const auto found = labels.find(one.first);
+        return found != labels.end() && selects_value(one.second, found->second);
     });
+}
+
+std::vector<PolicyMatch> matches(const std::vector<MigrationPolicy>& policies, const Labels& vmi,
+                                 const Labels& space, Selects selects_value) {
+    std::vector<PolicyMatch> found;
+    for (const auto& policy : policies) {
+        if (policy.selectors && selects(policy.selectors->space, space, selects_value) &&
+            selects(policy.selectors->vmi, vmi, selects_value)) {
+            const auto& [of_space, of_vmi] = *policy.selectors;
+            found.push_back({.policy = &policy,
+                             .labels = of_space.size() + of_vmi.size(),
+                             .vmi_labels = of_vmi.size()});
+        }
+    }
+    return found;
 }
 
 bool goes_before(const PolicyMatch& a, const PolicyMatch& b) {
@@ -19,22 +46,49 @@ bool goes_before(const PolicyMatch& a, const PolicyMatch& b) {
            std::tie(a.labels, a.vmi_labels, b.policy->name);
 }
 
+/// The keys in their order; of a key that both selectors name the VMI's is first.
+using Keys = std::vector<std::pair<std::string_view, bool>>;
+Keys keys_of(const MigrationPolicy& policy) {
+    Keys keys;
+    for (const auto& [key, value] : policy.selectors->vmi) {
+        keys.emplace_back(key, false);
+    }
+    for (const auto& [key, value] : policy.selectors->space) {
+        keys.emplace_back(key, true);
+    }
+    std::sort(keys.begin(), keys.end());
+    return keys;
+}
+
+/// First the keys alone, and only if all are equal where they are.
+bool goes_before_as_proposed(const PolicyMatch& a, const PolicyMatch& b) {
+    if (a.labels != b.labels) {
+        return a.labels > b.labels;
+    }
+    const auto of_a = keys_of(*a.policy);
+    const auto of_b = keys_of(*b.policy);
+    for (std::size_t i = 0; i < of_a.size(); ++i) {
+        if (of_a[i].first != of_b[i].first) {
+            return of_a[i].first < of_b[i].first;
+        }
+    }
+    return std::tie(of_a, a.policy->name) < std::tie(of_b, b.policy->name);
+}
+
 }  // namespace
 
 std::vector<PolicyMatch> matching_policies(const std::vector<MigrationPolicy>& policies,
                                            const Labels& vmi, const Labels& space) {
-    std::vector<PolicyMatch> matches;
-    for (const auto& policy : policies) {
-        if (policy.selectors && selects(policy.selectors->space, space) &&
-            selects(policy.selectors->vmi, vmi)) {
-            const auto& [of_space, of_vmi] = *policy.selectors;
-            matches.push_back({.policy = &policy,
-                               .labels = of_space.size() + of_vmi.size(),
-                               .vmi_labels = of_vmi.size()});
-        }
-    }
-    std::sort(matches.begin(), matches.end(), goes_before);
-    return matches;
+    auto found = matches(policies, vmi, space, is_equal);
+    std::sort(found.begin(), found.end(), goes_before);
+    return found;
+}
+
+std::vector<PolicyMatch> matching_policies_as_proposed(const std::vector<MigrationPolicy>& policies,
+                                                       const Labels& vmi, const Labels& space) {
+    auto found = matches(policies, vmi, space, is_equal_or_any);
+    std::sort(found.begin(), found.end(), goes_before_as_proposed);
+    return found;
 }
 
 }  // namespace scout::migration

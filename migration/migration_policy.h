@@ -9,11 +9,13 @@
 #include "migration/labels.h"
 #include "migration/migration_settings.h"
 
-/// Which MigrationPolicy stock KubeVirt applies to a VMI (dossier §7). Pure; any thread; nothing
-/// here fails.
+/// Which MigrationPolicy applies to a VMI: by what stock KubeVirt does (dossier §7), and by the
+/// rule of the proposal that migration policies began with ("Policies' Precedence"). The two
+/// differ. Pure; any thread; nothing here fails.
 namespace scout::migration {
 
-/// spec.selectors: plain maps. An empty value stands for itself, not for any value.
+/// spec.selectors: plain maps. For stock KubeVirt an empty value stands for itself, not for any
+/// value.
 struct PolicySelectors {
     Labels space;  ///< of the VMI's namespace
     Labels vmi;
@@ -38,6 +40,12 @@ struct PolicyMatch {
 /// All policies that match, the one that is applied first: more labels, then more of the VMI's,
 /// then the lower name. What it returns points into `policies`.
 [[nodiscard]] std::vector<PolicyMatch> matching_policies(
+    const std::vector<MigrationPolicy>& policies, const Labels& vmi, const Labels& space);
+
+/// The same by the proposal's rule: an empty value stands for any value of that key; more labels go
+/// first, then the lower keys (all of a policy's in their order), then those of the VMI before
+/// those of the namespace, then the lower name.
+[[nodiscard]] std::vector<PolicyMatch> matching_policies_as_proposed(
     const std::vector<MigrationPolicy>& policies, const Labels& vmi, const Labels& space);
 
 }  // namespace scout::migration

@@ -10,12 +10,9 @@ namespace {
 constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20U;
 constexpr std::uint64_t completion_unit = 1'000'000'000;
 
-template <class T>
-void take(const std::optional<T>& said, T& in_force) {
-    in_force = said.value_or(in_force);
-}
-
-void overlay(const MigrationOverrides& said, MigrationSettings& settings) {
+/// What is said goes over what was in force. `take`: (optional of what is said, member in force).
+template <class Settings, class Take>
+void overlay(const MigrationOverrides& said, Settings& settings, Take take) {
     take(said.allow_auto_converge, settings.allow_auto_converge);
     take(said.allow_post_copy, settings.allow_post_copy);
     take(said.allow_post_copy, settings.allow_workload_disruption);
@@ -24,6 +21,17 @@ void overlay(const MigrationOverrides& said, MigrationSettings& settings) {
     take(said.completion_per_gib, settings.completion_per_gib);
     take(said.progress, settings.progress);
     take(said.max_downtime, settings.max_downtime);
+}
+
+void overlay(const MigrationOverrides& said, MigrationSettings& settings) {
+    overlay(said, settings,
+            [](const auto& value, auto& in_force) { in_force = value.value_or(in_force); });
+}
+
+void overlay(const MigrationOverrides& said, SettingOrigin origin, SettingOrigins& origins) {
+    overlay(said, origins, [origin](const auto& value, SettingOrigin& in_force) {
+        in_force = value ? origin : in_force;
+    });
 }
 
 }  // namespace
@@ -36,6 +44,16 @@ MigrationSettings settings_in_force(const MigrationOverrides& kubevirt,
         overlay(*policy, settings);
     }
     return settings;
+}
+
+SettingOrigins setting_origins(const MigrationOverrides& kubevirt,
+                               const MigrationOverrides* policy) {
+    SettingOrigins origins;
+    overlay(kubevirt, SettingOrigin::kubevirt, origins);
+    if (policy != nullptr) {
+        overlay(*policy, SettingOrigin::policy, origins);
+    }
+    return origins;
 }
 
 std::optional<std::uint64_t> bandwidth_limit(const Quantity& bandwidth) noexcept {

@@ -43,6 +43,28 @@ struct MigrationSettings {
 [[nodiscard]] MigrationSettings settings_in_force(const MigrationOverrides& kubevirt,
                                                   const MigrationOverrides* policy);
 
+/// Where a number in force comes from.
+enum class SettingOrigin : std::uint8_t {
+    built_in,  ///< KubeVirt's own default
+    kubevirt,  ///< the KubeVirt object
+    policy,    ///< the MigrationPolicy that matched
+};
+
+/// Of each setting of settings_in_force() for the same two.
+struct SettingOrigins {
+    SettingOrigin allow_auto_converge{};
+    SettingOrigin allow_post_copy{};
+    SettingOrigin allow_workload_disruption{};
+    SettingOrigin bandwidth{};
+    SettingOrigin completion_per_gib{};
+    SettingOrigin progress{};
+    SettingOrigin max_downtime{};
+
+    friend bool operator==(const SettingOrigins&, const SettingOrigins&) = default;
+};
+[[nodiscard]] SettingOrigins setting_origins(const MigrationOverrides& kubevirt,
+                                             const MigrationOverrides* policy);
+
 /// What libvirt is told, in MiB per second: whole bytes, below 1 MiB/s one, else the nearest MiB.
 /// None: no limit, for less than one byte per second is asked.
 [[nodiscard]] std::optional<std::uint64_t> bandwidth_limit(const Quantity& bandwidth) noexcept;

@@ -93,5 +93,26 @@ TEST(SettingsInForceTest, DisruptionFollowsPostCopyWhereOneObjectSetsOnlyThat) {
     EXPECT_TRUE(paused.allow_workload_disruption);
 }
 
+TEST(SettingOriginsTest, AreThoseOfTheNumbersInForce) {
+    MigrationOverrides kubevirt;
+    kubevirt.allow_post_copy = false;
+    kubevirt.bandwidth = Quantity{1};
+    kubevirt.progress = 10s;
+    MigrationOverrides policy;
+    policy.allow_post_copy = true;
+    policy.bandwidth = Quantity{2};
+
+    EXPECT_EQ(setting_origins({}, nullptr), SettingOrigins{});
+    const auto without = setting_origins(kubevirt, nullptr);
+    EXPECT_EQ(without.allow_post_copy, SettingOrigin::kubevirt);
+    EXPECT_EQ(without.allow_workload_disruption, SettingOrigin::kubevirt);
+    EXPECT_EQ(without.max_downtime, SettingOrigin::built_in);
+    const auto with = setting_origins(kubevirt, &policy);
+    EXPECT_EQ(with.bandwidth, SettingOrigin::policy);
+    EXPECT_EQ(with.allow_workload_disruption, SettingOrigin::policy);
+    EXPECT_EQ(with.progress, SettingOrigin::kubevirt);
+    EXPECT_EQ(with.completion_per_gib, SettingOrigin::built_in);
+}
+
 }  // namespace
 }  // namespace scout::migration
