@@ -9,14 +9,16 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds each_gib{20};
+constexpr std::int64_t common_gib = 64;
 constexpr unsigned gib_bits = 30;
 
 }  // namespace
 
 milliseconds abort_time(const AbortSubject& subject) noexcept {
     const auto gib = static_cast<std::int64_t>(subject.memory >> gib_bits);
-    const auto planned =
-        (subject.emulated ? emulated_abort : quick_abort) + std::min(each_gib * gib, longest_abort);
+    const auto more = std::max<std::int64_t>(0, gib - common_gib);
+    const auto planned = (subject.emulated ? emulated_abort : quick_abort) +
+                         std::min(each_gib * more, longest_abort);
     const auto seen = std::min(subject.seen, longest_abort);
     return std::clamp(std::max(planned, seen + seen / 4), quick_abort, longest_abort);
 }

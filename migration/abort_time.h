@@ -28,8 +28,9 @@ inline constexpr std::chrono::milliseconds emulated_abort{12'000};
 inline constexpr std::chrono::milliseconds longest_abort{30'000};
 
 /// From the order on until the launcher's domain has no migration any more. More for what needs
-/// longer: no KVM, and memory whose writes are not logged any more (20 ms for each GiB). A quarter
-/// more than was seen, since the next one may be slower. From quick_abort to longest_abort.
+/// longer: no KVM, and memory whose writes are not logged any more (20 ms for each GiB beyond 64).
+/// A quarter more than was seen, since the next one may be slower. From quick_abort to
+/// longest_abort.
 [[nodiscard]] std::chrono::milliseconds abort_time(const AbortSubject& subject) noexcept;
 
 /// The aborts that were seen on one node. The last eight of an hour count: what made them slow may

@@ -201,7 +201,7 @@ bool Evacuation::is_over(SteadyTime now) {
         give_up({Why::too_late, "time is over, and its migration has not ended"});
         return true;
     } else if (state_ == EvacuationState::given_up) {
-        reason = {why_, reason_};
+        reason = closing(now);
     } else {
         reason = {Why::too_late, "time is over: its guest needs the rest to stop by itself"};
     }
@@ -310,15 +310,19 @@ void Evacuation::follow_abort(SteadyTime now) {
                   " ago and is still being aborted: its guest has less than the " +
                   in_seconds(settings_.reserve) + " that were kept for it";
     }
-    if (!is_taken_back()) {
-        return;
+    if (is_taken_back()) {
+        enter(EvacuationState::released, closing(now));
     }
-    if (why_ == Why::slow_abort && abort_took_) {
-        reason_ = "aborting its migration took " + in_seconds(*abort_took_) + ", " +
-                  in_seconds(outlook_.abort_time) + " were planned: its guest has " +
-                  in_seconds(left_until(ends_at(), now)) + " left to shut down";
+}
+
+/// Of what was given up.
+Evacuation::Reason Evacuation::closing(SteadyTime now) const {
+    if (why_ != Why::slow_abort || !abort_took_) {
+        return {why_, reason_};
     }
-    enter(EvacuationState::released, {why_, reason_});
+    return {why_, "aborting its migration took " + in_seconds(*abort_took_) + ", " +
+                      in_seconds(outlook_.abort_time) + " were planned: its guest has " +
+                      in_seconds(left_until(ends_at(), now)) + " left to shut down"};
 }
 
 void Evacuation::note_abort(bool was_migrating, SteadyTime now) {

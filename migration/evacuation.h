@@ -225,6 +225,7 @@ private:
     };
     [[nodiscard]] Reason why_no_move() const;
     [[nodiscard]] Reason why_too_late(SteadyTime now) const;
+    [[nodiscard]] Reason closing(SteadyTime now) const;
     void enter(EvacuationState state, Reason reason);
     void give_up(Reason reason);
     void take_failure(SteadyTime now);

@@ -172,7 +172,9 @@ std::optional<EvacuationOrder> Evacuation::taking_back() const {
             return EvacuationOrder{EvacuationStep::delete_move, move.name};
         }
     }
-    const bool begun = requested_ || perhaps_requested_ || mark_cancelled_ || !taken_back_.empty();
+    // After a restart nothing is known of the one that runs.
+    const bool begun = requested_ || perhaps_requested_ || mark_cancelled_ ||
+                       !taken_back_.empty() || launcher_.migrating;
     if (begun && !listed_again_ && unfinished() == nullptr) {
         return EvacuationOrder{EvacuationStep::list_moves, {}};
     }

@@ -55,7 +55,7 @@ protected:
 
 TEST_F(EvacuationsAbortTest, AGuestWithoutKvmIsCancelledEarlier) {
     hear_rules();
-    for (const auto& [type, after] : {std::pair{"kvm", 32}, std::pair{"qemu", 23}}) {
+    for (const auto& [type, after] : {std::pair{"kvm", 31}, std::pair{"qemu", 22}}) {
         const std::string name{type};
         vm(name);
         auto domain = marked(name);

@@ -225,9 +225,15 @@ TEST_F(EvacuationDeskTest, PeopleAreToldWhenAVmIsMovedAndWhenItIsGivenUp) {
     EXPECT_EQ(reasons().back(), "EvacuationGivenUp");
     EXPECT_TRUE(recorded.records.back().note.warning);
     EXPECT_THAT(recorded.records.back().note.note, HasSubstr("because of a test"));
-    name(1, "released");
+    name(1, "given-up");
     settle();
     EXPECT_THAT(reasons(), SizeIs(2));
+    name(1, "given-up", {"web"}, "its migration is still being aborted");
+    ASSERT_TRUE(run_until([this] { return reasons().size() == 3; }));
+    EXPECT_THAT(recorded.records.back().note.note, HasSubstr("still being aborted"));
+    name(1, "released");
+    settle();
+    EXPECT_THAT(reasons(), SizeIs(3));
 }
 
 TEST_F(EvacuationDeskTest, OfWhatItsOwnerStoppedNobodyIsTold) {

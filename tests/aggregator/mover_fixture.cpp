@@ -201,7 +201,7 @@ void MoverFixture::open(SessionId session, const std::string& node, bool hook_se
 }
 
 void MoverFixture::name(SessionId session, const std::string& state,
-                        const std::vector<std::string>& vmis) {
+                        const std::vector<std::string>& vmis, const std::string& reason) {
     v1::Evacuations message;
     message.set_hook_served(true);
     for (const auto& vmi : vmis) {
@@ -211,7 +211,7 @@ void MoverFixture::name(SessionId session, const std::string& state,
         named.set_vmi_uid(uid_of(vmi));
         named.set_pod_uid(pod_uid_of(vmi));
         named.set_state(state);
-        named.set_reason("because of a test");
+        named.set_reason(reason);
     }
     const auto taken = desk->take(session, message);
     ASSERT_TRUE(taken) << taken.error().message;

@@ -98,7 +98,8 @@ protected:
 
     void open(SessionId session, const std::string& node, bool hook_served = true);
     void name(SessionId session, const std::string& state = "held",
-              const std::vector<std::string>& vmis = {"web"});
+              const std::vector<std::string>& vmis = {"web"},
+              const std::string& reason = "because of a test");
     void order(SessionId session, std::uint64_t id, const std::string& step,
                const std::string& object = {}, const std::string& vmi = "web");
     /// The results that were sent to a session, by the orders' ids.

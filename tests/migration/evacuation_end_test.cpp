@@ -225,6 +225,7 @@ TEST_F(EvacuationEndTest, AMoveThatRunsIntoTheReserveIsStillTakenBack) {
 TEST_F(EvacuationEndTest, TheLongerAnAbortTakesTheEarlierItIsCancelled) {
     auto slow = outlook();
     slow.abort_time = 15s;
+    slow.duration = 0s;
     on_its_way(MovePhase::running);
     machine.saw_outlook(slow, now);
     pass(19999ms);
