@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "migration/convergence.h"
+#include "migration/labels.h"
+#include "migration/migration_policy.h"
+#include "migration/migration_settings.h"
+
+/// Letting one move use more than its policy allows, where it would not end in time without (design
+/// §6): by a MigrationPolicy of its own, which copies the one in force, overrides a few fields and
+/// outranks it by more matching labels (dossier §7, §16). Pure; any thread.
+namespace scout::migration {
+
+/// What may be used that the policy does not allow.
+enum class Escalation : std::uint8_t {
+    none,
+    auto_converge,  ///< the guest is slowed down until it writes less than is copied
+    post_copy,      ///< it is switched over, and the rest follows. If that breaks the guest is lost
+    pause,          ///< it is stopped while the rest is copied
+};
+[[nodiscard]] std::string_view to_string(Escalation escalation) noexcept;  // "auto-converge", …
+[[nodiscard]] std::optional<Escalation> escalation_named(std::string_view word) noexcept;
+
+/// These settings with it. `completion_per_gib` replaces theirs for post_copy and pause: they begin
+/// when that is over (dossier §8), which by KubeVirt's default is after 150 s for each GiB.
+[[nodiscard]] MigrationSettings escalated(MigrationSettings settings, Escalation escalation,
+                                          std::chrono::seconds completion_per_gib);
+
+/// A move that ends in time with it.
+struct EscalatedMove {
+    std::chrono::milliseconds duration{0};
+    std::chrono::seconds completion_per_gib{0};  ///< of post_copy and pause: 1 … 60 s
+
+    friend bool operator==(const EscalatedMove&, const EscalatedMove&) = default;
+};
+
+/// A link that every cluster has: bytes per second.
+inline constexpr std::uint64_t careful_bandwidth = 125'000'000;
+
+/// None: it would not end within `left` with it either, or `escalation` is none. By the most
+/// hopeful forecast, as all that is held; but one in post-copy that has not ended when its node
+/// kills it loses its guest, so that must end by the least hopeful one, over no more than
+/// careful_bandwidth.
+[[nodiscard]] std::optional<EscalatedMove> escalated_move(
+    const MigrationLoad& load, const MigrationSettings& settings,
+    std::optional<std::chrono::milliseconds> downtime, Escalation escalation,
+    std::chrono::milliseconds left);
+
+/// One VMI among those of its namespace.
+struct ChosenVmi {
+    Labels labels;               ///< its own
+    Labels space;                ///< of its namespace
+    std::vector<Labels> others;  ///< of all other VMIs of the namespace
+};
+
+/// What a policy chooses by that KubeVirt applies to this VMI rather than any of `policies`, and to
+/// no other one. It names all labels of the VMI that stay while it is moved, among them
+/// kubevirt.io/nodeName, and all of its namespace, among them kubernetes.io/metadata.name: so it
+/// matches in this namespace and on this node alone. Errors: refused, where another VMI has all
+/// these labels too, a label is missing that keeps others out, or a policy names as many.
+[[nodiscard]] Result<PolicySelectors> selectors_of_one(const std::vector<MigrationPolicy>& policies,
+                                                       const ChosenVmi& vmi);
+
+}  // namespace scout::migration
