@@ -123,6 +123,9 @@ void take_events(CauseFacts& facts, const Records& records, const LauncherSeen& 
                      [](const CauseEvent& a, const CauseEvent& b) { return a.at < b.at; });
 }
 
+/// A probe that failed once and not again ended nothing; clocks of nodes differ by some seconds.
+constexpr auto lately = 60s;
+
 /// A migration that took the VM away from this launcher.
 std::string moved_to(const Records& records, const LauncherSeen& launcher) {
     const auto took = [&launcher](const std::optional<kube::MoveState>& state) {
@@ -159,6 +162,24 @@ std::optional<WallTime> end_of(const kube::PodRecord& pod) {
         }
     }
     return end;
+}
+
+bool is_killed_for_liveness(const std::vector<kube::SeenEvent>& events, WallTime now) {
+    CauseFacts facts;
+    facts.pod_there = true;
+    facts.pod_phase = "Running";
+    facts.told_to_stop = true;
+    facts.events_known = true;
+    for (const auto& event : events) {
+        if (event.kind == "Pod" && event.at > now - lately) {
+            facts.events.push_back({.on = EventOn::pod,
+                                    .reason = event.reason.str(),
+                                    .message = event.message.str(),
+                                    .starved = event.starved.str(),
+                                    .at = event.at});
+        }
+    }
+    return migration::find_cause(facts).cause == migration::Cause::liveness;
 }
 
 migration::CauseFacts cause_facts(const Records& records, const LauncherSeen& launcher,

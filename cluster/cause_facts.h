@@ -28,4 +28,10 @@ struct LauncherSeen {
                                                 const LauncherSeen& launcher,
                                                 const kube::VmiRecord* vmi);
 
+/// Whether the kubelet kills a launcher that runs for its liveness probe, by the Events of its pod
+/// alone: the kill itself, or the failure of the probe just before it and nothing else that ends
+/// it. Of a pod that is not started again, as launchers are not, the kubelet may name the kill by
+/// no cause.
+[[nodiscard]] bool is_killed_for_liveness(const std::vector<kube::SeenEvent>& events, WallTime now);
+
 }  // namespace scout::cluster

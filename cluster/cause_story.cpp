@@ -215,30 +215,6 @@ void tell_launcher(CauseStory& story, const Records& records, const Subject& sub
     }
 }
 
-PastMove past_move(const Records& records, const kube::MoveRecord& move,
-                   const kube::VmiRecord* vmi) {
-    PastMove past;
-    past.name = move.meta.name;
-    past.phase = move.phase.str();
-    past.created = move.creation;
-    if (move.state) {
-        past.mode = move.state->mode.str();
-        past.source = move.state->source_node.str();
-        past.target = move.state->target_node.str();
-        past.failure = move.state->failure.str();
-    }
-    if (past.source.empty() && move.evacuation) {
-        past.source = move.evacuation->str();
-    }
-    for (const auto& phase : move.phases) {
-        if (phase.phase == "Succeeded" || phase.phase == "Failed") {
-            past.ended = phase.at;
-        }
-    }
-    past.request = requester_of(records, move, vmi);
-    return past;
-}
-
 std::vector<PastMove> past_moves(const Records& records, const Subject& subject,
                                  const kube::VmiRecord* vmi) {
     std::vector<const kube::MoveRecord*> moves;
@@ -258,6 +234,30 @@ std::vector<PastMove> past_moves(const Records& records, const Subject& subject,
 }
 
 }  // namespace
+
+PastMove past_move(const Records& records, const kube::MoveRecord& move, const kube::VmiRecord* vmi,
+                   bool told_to_stop) {
+    PastMove past;
+    past.name = move.meta.name;
+    past.phase = move.phase.str();
+    past.created = move.creation;
+    if (move.state) {
+        past.mode = move.state->mode.str();
+        past.source = move.state->source_node.str();
+        past.target = move.state->target_node.str();
+        past.failure = move.state->failure.str();
+    }
+    if (past.source.empty() && move.evacuation) {
+        past.source = move.evacuation->str();
+    }
+    for (const auto& phase : move.phases) {
+        if (phase.phase == "Succeeded" || phase.phase == "Failed") {
+            past.ended = phase.at;
+        }
+    }
+    past.request = requester_of(records, move, vmi, told_to_stop);
+    return past;
+}
 
 Result<CauseStory> find_story(const Records& records, std::string_view name) {
     const auto subject = subject_of(records, name);

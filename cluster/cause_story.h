@@ -48,9 +48,23 @@ struct CauseStory {
 /// not_found, with the name that is nearest; invalid if several fit, with their names.
 [[nodiscard]] Result<CauseStory> find_story(const Records& records, std::string_view name);
 
-/// Who wanted this migration. `vmi` may be null: it is gone.
+/// Who wanted this migration. `vmi` may be null: it is gone. `told_to_stop`: an agent of ours saw
+/// that the source's launcher was.
 [[nodiscard]] migration::RequestAnswer requester_of(const Records& records,
                                                     const kube::MoveRecord& move,
-                                                    const kube::VmiRecord* vmi);
+                                                    const kube::VmiRecord* vmi,
+                                                    bool told_to_stop = false);
+
+/// The launcher that this migration takes the VM away from: by its state, or else, before it is
+/// handed off, the pod of the VMI's node that was not made for it; empty: not known.
+[[nodiscard]] std::string source_pod(const Records& records, const kube::MoveRecord& move,
+                                     const kube::VmiRecord* vmi);
+
+/// And the node; empty: not known.
+[[nodiscard]] std::string node_left(const kube::MoveRecord& move, const kube::VmiRecord* vmi);
+
+/// What a migration came to, and who wanted it. The rest as above.
+[[nodiscard]] PastMove past_move(const Records& records, const kube::MoveRecord& move,
+                                 const kube::VmiRecord* vmi, bool told_to_stop = false);
 
 }  // namespace scout::cluster

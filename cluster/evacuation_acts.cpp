@@ -8,11 +8,13 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "cluster/cause_facts.h"
 #include "cluster/evacuation_facts.h"
 #include "kube/decode_text.h"
 #include "kube/list_document.h"
 #include "kube/query.h"
 #include "kube/shared_text.h"
+#include "migration/requester.h"
 
 namespace scout::cluster {
 namespace {
@@ -24,6 +26,7 @@ using namespace std::chrono_literals;
 
 // The hook is vetoed meanwhile, and an agent decides without an answer after that.
 constexpr std::chrono::milliseconds read_limit = 1s;
+constexpr std::chrono::milliseconds events_limit = 500ms;
 constexpr std::chrono::milliseconds act_limit = 5s;
 // A target that nobody can schedule must not take up the whole of the time (dossier §6.5).
 constexpr const char* unschedulable_seconds = "20";
@@ -143,8 +146,17 @@ Task<EvacuationActs::VmiAnswer> EvacuationActs::read_vmi(EvacuationSubject subje
         if (migration && !migration->start && !migration->completed) {
             answer.waiting_target = migration->target_pod.str();
         }
+        if ((*vmi)->liveness_probe && !subject.pod.empty()) {
+            answer.liveness_kill = co_await is_liveness_kill(std::move(subject));
+        }
     }
     co_return answer;
+}
+
+Task<bool> EvacuationActs::is_liveness_kill(EvacuationSubject subject) {
+    EventSubject pod{.kind = "Pod", .space = subject.space, .name = subject.pod};
+    const auto events = co_await told_.about(std::move(pod), events_limit);
+    co_return events&& is_killed_for_liveness(*events, clock_.wall());
 }
 
 Task<EvacuationActs::MovesAnswer> EvacuationActs::list_moves(EvacuationSubject subject) {
@@ -234,7 +246,7 @@ Task<StepOutcome> EvacuationActs::evict(EvacuationSubject subject, bool dry_run)
 
 Task<StepOutcome> EvacuationActs::create_move(EvacuationSubject subject) {
     json::object metadata{
-        {"generateName", "virt-scout-"},
+        {"generateName", migration::own_move_prefix},
         {"namespace", subject.space},
         {"annotations",
          {{"kubevirt.io/migrationUnschedulablePodTimeoutSeconds", unschedulable_seconds}}}};

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/task.h"
+#include "cluster/told_events.h"
 #include "kube/client.h"
 #include "kube/objects/vmi.h"
 #include "migration/evacuation.h"
@@ -36,7 +37,7 @@ public:
 
     /// `allowance`: of one who may act for a time only, as a leader; none: no call is cut short.
     EvacuationActs(kube::Client& client, const Clock& clock, Allowance allowance = {})
-        : client_(client), clock_(clock), allowance_(std::move(allowance)) {}
+        : client_(client), clock_(clock), allowance_(std::move(allowance)), told_(client) {}
 
     struct VmiAnswer {
         migration::StepOutcome outcome{};
@@ -44,8 +45,12 @@ public:
         std::chrono::seconds grace{0};             ///< grace_of() it
         /// Of a migration that was handed off and has not started; empty: there is none.
         std::string waiting_target;
+        /// It has a liveness probe, and Events say that its launcher is killed for it: a moved
+        /// guest would be as ill. False also where they cannot be read or come too late.
+        bool liveness_kill = false;
     };
-    /// Within a second, or unavailable.
+    /// Within a second, or unavailable; Events, if it has a liveness probe, within half a second
+    /// more.
     [[nodiscard]] Task<VmiAnswer> read_vmi(EvacuationSubject subject);
 
     struct MovesAnswer {
@@ -62,6 +67,7 @@ private:
     [[nodiscard]] kube::CallOptions urgent(std::chrono::milliseconds limit) const;
     [[nodiscard]] Task<kube::ApiResult<std::optional<kube::Vmi>>> get_vmi(
         EvacuationSubject subject, std::chrono::milliseconds limit);
+    [[nodiscard]] Task<bool> is_liveness_kill(EvacuationSubject subject);
     [[nodiscard]] Task<migration::StepOutcome> stamp(EvacuationSubject subject);
     [[nodiscard]] Task<migration::StepOutcome> evict(EvacuationSubject subject, bool dry_run);
     [[nodiscard]] Task<migration::StepOutcome> create_move(EvacuationSubject subject);
@@ -72,6 +78,7 @@ private:
     kube::Client& client_;
     const Clock& clock_;
     Allowance allowance_;
+    ToldEvents told_;
 };
 
 /// Whether KubeVirt's webhook, by the text of its 429, marked this VMI to be moved, or had before.

@@ -13,17 +13,17 @@ bool has_condition(const kube::VmiRecord& vmi, std::string_view type) {
     return condition != nullptr && condition->status == "True";
 }
 
-/// The source's launcher, by the state or else by what the VMI says.
-std::string source_pod(const kube::MoveRecord& move) {
-    return move.state ? move.state->source_pod.str() : std::string{};
+bool has_ended(const kube::MoveRecord& move) {
+    return move.phase == "Succeeded" || move.phase == "Failed";
 }
 
 bool told_before(const kube::SeenEvent& event, const kube::MoveRecord& move) {
     return event.at == WallTime{} || !move.creation || event.at <= *move.creation;
 }
 
-bool is_evicted_by_kubelet(const Records& records, const kube::MoveRecord& move) {
-    const auto pod = source_pod(move);
+bool is_evicted_by_kubelet(const Records& records, const kube::MoveRecord& move,
+                           const kube::VmiRecord* vmi) {
+    const auto pod = source_pod(records, move, vmi);
     return !pod.empty() && std::any_of(records.events.begin(), records.events.end(),
                                        [&pod, &move](const kube::SeenEvent& event) {
                                            return event.kind == "Pod" && event.name == pod &&
@@ -33,8 +33,9 @@ bool is_evicted_by_kubelet(const Records& records, const kube::MoveRecord& move)
                                        });
 }
 
-bool is_node_shutting_down(const Records& records, const kube::MoveRecord& move) {
-    const auto node = move.evacuation ? move.evacuation->str() : std::string{};
+bool is_node_shutting_down(const Records& records, const kube::MoveRecord& move,
+                           const kube::VmiRecord* vmi) {
+    const auto node = node_left(move, vmi);
     return !node.empty() && std::any_of(records.events.begin(), records.events.end(),
                                         [&node, &move](const kube::SeenEvent& event) {
                                             return event.kind == "Node" && event.name == node &&
@@ -45,9 +46,36 @@ bool is_node_shutting_down(const Records& records, const kube::MoveRecord& move)
 
 }  // namespace
 
+std::string node_left(const kube::MoveRecord& move, const kube::VmiRecord* vmi) {
+    if (move.evacuation && !move.evacuation->empty()) {
+        return move.evacuation->str();
+    }
+    if (move.state && !move.state->source_node.empty()) {
+        return move.state->source_node.str();
+    }
+    return vmi == nullptr || has_ended(move) ? std::string{} : vmi->node.str();
+}
+
+std::string source_pod(const Records& records, const kube::MoveRecord& move,
+                       const kube::VmiRecord* vmi) {
+    if (move.state && !move.state->source_pod.empty()) {
+        return move.state->source_pod.str();
+    }
+    if (vmi == nullptr || has_ended(move)) {
+        return {};  // where the VMI is now tells nothing of where it was
+    }
+    const auto found = std::find_if(
+        records.launchers.begin(), records.launchers.end(), [vmi, &move](const auto& pod) {
+            return pod.vmi_uid == vmi->meta.uid && pod.node == vmi->node &&
+                   pod.migration_uid != move.meta.uid;
+        });
+    return found == records.launchers.end() ? std::string{} : found->meta.name;
+}
+
 migration::RequestAnswer requester_of(const Records& records, const kube::MoveRecord& move,
-                                      const kube::VmiRecord* vmi) {
+                                      const kube::VmiRecord* vmi, bool told_to_stop) {
     migration::RequestFacts facts;
+    facts.told_to_stop = told_to_stop;
     facts.name = move.meta.name;
     facts.recorded = move.annotations.find(migration::cause_annotation).value_or("");
     facts.user = move.annotations.find(migration::requester_annotation).value_or("");
@@ -57,9 +85,9 @@ migration::RequestAnswer requester_of(const Records& records, const kube::MoveRe
     facts.volume_update = move.volume_update.has_value();
     facts.crosses = move.send_to || move.receives;
     facts.priority = move.priority.str();
-    facts.of_now = move.phase != "Succeeded" && move.phase != "Failed";
-    facts.evicted_by_kubelet = is_evicted_by_kubelet(records, move);
-    facts.node_shutting_down = is_node_shutting_down(records, move);
+    facts.of_now = !has_ended(move);
+    facts.evicted_by_kubelet = is_evicted_by_kubelet(records, move, vmi);
+    facts.node_shutting_down = is_node_shutting_down(records, move, vmi);
     if (vmi != nullptr) {
         constexpr std::array<std::string_view, 2> plugging{"HotMemoryChange", "MigrationRequired"};
         facts.descheduled = vmi->eviction_source == "descheduler";

@@ -19,6 +19,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr auto longest_grace = std::chrono::hours{24};
+constexpr auto longest_keep = std::chrono::hours{7 * 24};
 
 void take_layer(const kube::SharedText& said, SettingsInForce& settings) {
     if (said.empty()) {
@@ -32,17 +33,17 @@ void take_layer(const kube::SharedText& said, SettingsInForce& settings) {
     }
 }
 
-void take_grace(std::string_view field, const kube::SharedText& said,
-                std::chrono::milliseconds& target, SettingsInForce& settings) {
+void take_time(std::string_view field, const kube::SharedText& said, std::chrono::hours longest,
+               std::chrono::milliseconds& target, SettingsInForce& settings) {
     if (said.empty()) {
         return;
     }
     const auto time = parse_duration(said.view());
-    if (time && *time <= longest_grace) {
+    if (time && *time <= longest) {
         target = *time;
     } else {
-        settings.faults.push_back("spec.levels." + std::string{field} +
-                                  ": expected a time such as 10m, 24h at most, found " +
+        settings.faults.push_back("spec." + std::string{field} + ": expected a time such as 10m, " +
+                                  std::to_string(longest.count()) + "h at most, found " +
                                   log_value(said.view()));
     }
 }
@@ -134,6 +135,7 @@ json::object values(const SettingsInForce& settings) {
                             {"modeBy", to_string(evacuation.mode_by)},
                             {"reserveSeconds", evacuation.reserve.count()},
                             {"patienceSeconds", evacuation.patience.count()}};
+    values["historyKeep"] = format_duration(settings.history_keep);
     return values;
 }
 
@@ -156,7 +158,8 @@ LevelOptions with_settings(LevelOptions options, const LevelSettings& settings) 
 
 SettingsInForce settings_in_force(const LevelSettings& given, const kube::ScoutConfig* config,
                                   const kube::KubeVirt* kubevirt) {
-    SettingsInForce settings{.levels = given, .placement = {}, .evacuation = {}, .faults = {}};
+    SettingsInForce settings;
+    settings.levels = given;
     settings.placement = placement_rules(kubevirt == nullptr ? nullptr : &kubevirt->levels,
                                          config == nullptr ? nullptr : &config->placement);
     settings.faults = settings.placement.faults;
@@ -168,8 +171,11 @@ SettingsInForce settings_in_force(const LevelSettings& given, const kube::ScoutC
     if (!config->machine_type.empty()) {
         settings.levels.machine_type = config->machine_type.str();
     }
-    take_grace("cordonedFor", config->cordoned_for, settings.levels.cordoned_for, settings);
-    take_grace("notReadyFor", config->not_ready_for, settings.levels.not_ready_for, settings);
+    take_time("levels.cordonedFor", config->cordoned_for, longest_grace,
+              settings.levels.cordoned_for, settings);
+    take_time("levels.notReadyFor", config->not_ready_for, longest_grace,
+              settings.levels.not_ready_for, settings);
+    take_time("history.keep", config->history_keep, longest_keep, settings.history_keep, settings);
     return settings;
 }
 
@@ -180,7 +186,10 @@ std::string summary(const SettingsInForce& settings) {
            "; a node counts until it has been cordoned for " +
            format_duration(levels.cordoned_for) + " or not Ready for " +
            format_duration(levels.not_ready_for) + "; " + placement_summary(settings.placement) +
-           "; " + summary(settings.evacuation);
+           "; " + summary(settings.evacuation) + "; what became of launchers and migrations is " +
+           (settings.history_keep.count() == 0
+                ? std::string{"not kept"}
+                : "kept for " + format_duration(settings.history_keep));
 }
 
 std::string status_body(const kube::ScoutConfig& config, const SettingsInForce& settings,

@@ -34,6 +34,8 @@ struct SettingsInForce {
     LevelSettings levels;
     PlacementRules placement;  ///< its faults are among those here
     EvacuationRules evacuation;
+    /// What became of launchers and migrations is told for so long; 0: not after they are gone.
+    std::chrono::milliseconds history_keep = std::chrono::hours{24};
     /// What the ScoutConfig says and is not obeyed, with the reason; what was given is in its
     /// place. A served schema of ours lets none of them through, but for what another object says
     /// otherwise.

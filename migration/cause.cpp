@@ -343,7 +343,7 @@ CauseAnswer Hearing::answer_of_hints() {
 }
 
 CauseAnswer Hearing::answer_of_silence() {
-    const bool goes = answer_.ended || facts_.pod_deleting;
+    const bool goes = answer_.ended || facts_.pod_deleting || facts_.told_to_stop;
     if (!facts_.moved_to.empty() || !goes) {
         answer_.certain = facts_.pod_there;
         return std::move(answer_);
@@ -378,7 +378,7 @@ CauseAnswer Hearing::judge() {
     if (!told_.empty()) {
         return answer_of_told();
     }
-    const bool goes = answer_.ended || facts_.pod_deleting;
+    const bool goes = answer_.ended || facts_.pod_deleting || facts_.told_to_stop;
     const bool by_itself = guest_ended_ && !facts_.pod_deleting;
     if (goes && facts_.moved_to.empty() && !by_itself && !hinted_.empty()) {
         return answer_of_hints();

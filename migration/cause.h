@@ -29,6 +29,7 @@ enum class Cause : std::uint8_t {
     unknown,
 };
 [[nodiscard]] std::string_view to_string(Cause cause) noexcept;  // "node-pressure", …
+[[nodiscard]] std::optional<Cause> cause_named(std::string_view word) noexcept;
 
 /// The object that an Event is about.
 enum class EventOn : std::uint8_t { pod, vmi, node };
@@ -59,6 +60,7 @@ struct CauseFacts {
     std::string disruption_message;
     WallTime disrupted_at;
     bool pod_deleting = false;
+    bool told_to_stop = false;  ///< its launcher was, by whomever
     std::vector<ContainerEnd> ends;
 
     bool vmis_known = false;  ///< VMIs are among what was read

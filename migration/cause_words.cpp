@@ -115,4 +115,14 @@ std::string_view to_string(Cause cause) noexcept {
     return "unknown";
 }
 
+std::optional<Cause> cause_named(std::string_view word) noexcept {
+    for (auto number = 0; number <= static_cast<int>(Cause::unknown); ++number) {
+        const auto cause = static_cast<Cause>(number);
+        if (to_string(cause) == word) {
+            return cause;
+        }
+    }
+    return std::nullopt;
+}
+
 }  // namespace scout::migration

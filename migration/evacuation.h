@@ -94,8 +94,11 @@ struct Outlook {
     /// That a running migration needs to be aborted, from the order on (abort_time()).
     std::chrono::milliseconds abort_time{3'000};
     bool queued_in_time = true;  ///< KubeVirt begins it soon enough (moves_that_fit())
-    bool liveness_kill = false;  ///< the guest itself is ill
-    bool pod_failed = false;     ///< evicting a pod of phase Failed really deletes it
+    /// The guest itself is ill: its liveness probe had its launcher killed, as the leader saw by
+    /// Events when it read the VMI. False also where that cannot be known in time: it is moved then
+    /// as from any other end.
+    bool liveness_kill = false;
+    bool pod_failed = false;  ///< evicting a pod of phase Failed really deletes it
 };
 
 struct EvacuationSettings {

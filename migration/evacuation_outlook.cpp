@@ -51,6 +51,7 @@ Outlook outlook_of(const MoveSubject& subject, const MoveAssumptions& assumed) {
     return {.budget = stop_budget(subject.times),
             .duration = duration_of(subject, assumed),
             .abort_time = abort_time(abort),
+            .liveness_kill = subject.liveness_kill,
             .pod_failed = subject.pod_failed};
 }
 

@@ -38,6 +38,7 @@ struct MoveSubject {
     std::optional<std::uint64_t> remaining;  ///< bytes that it has still to copy, as QEMU tells
     AbortSubject abort;                      ///< all but its memory
     bool pod_failed = false;
+    bool liveness_kill = false;
 };
 
 /// All but Outlook::queued_in_time. Without what is resident, or the rate of writing, nothing of it

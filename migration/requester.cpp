@@ -45,6 +45,10 @@ RequestAnswer evacuation(const RequestFacts& facts) {
         return answer(Requester::node_pressure,
                       "an evacuation after the kubelet told that it evicts the launcher", false);
     }
+    if (facts.told_to_stop) {
+        return answer(Requester::node_pressure,
+                      "an evacuation after its launcher was told to stop, as our agent saw", false);
+    }
     return answer(Requester::drain,
                   "an evacuation of priority " +
                       (facts.priority.empty() ? std::string{"none"} : facts.priority) +
@@ -76,6 +80,17 @@ RequestAnswer workload_update(const RequestFacts& facts) {
                   facts.of_now && facts.launcher_outdated);
 }
 
+/// We make them where KubeVirt makes no evacuation of an eviction. Anyone may use such a name.
+RequestAnswer own_move(const RequestFacts& facts) {
+    return facts.node_shutting_down
+               ? answer(Requester::shutdown, "a migration of virt-scout while its node shut down",
+                        false)
+               : answer(Requester::node_pressure,
+                        "a migration of virt-scout, which begins none but for a launcher that was "
+                        "told to stop",
+                        facts.told_to_stop || facts.evicted_by_kubelet);
+}
+
 RequestAnswer seen(const RequestFacts& facts) {
     if (const auto recorded = requester_named(facts.recorded)) {
         return answer(*recorded, "it was recorded when the VMIM was made");
@@ -99,6 +114,9 @@ RequestAnswer seen(const RequestFacts& facts) {
         auto out = workload_update(facts);
         out.certain = false;
         return out;
+    }
+    if (facts.name.starts_with(own_move_prefix)) {
+        return own_move(facts);
     }
     if (facts.name.starts_with(api_prefix)) {
         return answer(Requester::user, "it was asked for through the VM's migrate (virtctl, UI)");

@@ -27,8 +27,12 @@ enum class Requester : std::uint8_t {
 
 /// The annotation in which our aggregator keeps the cause, one of the words of to_string().
 inline constexpr std::string_view cause_annotation = "virt-scout.io/migration-cause";
-/// And the one with the name of the user who asked for it.
+/// And the one with the name of the user who asked for it, or else of the client by which.
 inline constexpr std::string_view requester_annotation = "virt-scout.io/requested-by";
+/// KubeVirt's word for how it ended: PreCopy, PostCopy or Paused.
+inline constexpr std::string_view mode_annotation = "virt-scout.io/migration-mode";
+/// Names of migrations that we make begin so, and the names of none of KubeVirt's own.
+inline constexpr std::string_view own_move_prefix = "virt-scout-";
 
 struct RequestFacts {
     std::string name;         ///< of the VMIM
@@ -50,6 +54,8 @@ struct RequestFacts {
     /// The kubelet told that it evicts the source's launcher, before the VMIM was made.
     bool evicted_by_kubelet = false;
     bool node_shutting_down = false;  ///< its node said so then
+    /// An agent of ours told that the source's launcher was told to stop, before that.
+    bool told_to_stop = false;
 };
 
 struct RequestAnswer {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -11,6 +12,7 @@
 namespace scout::kube {
 
 class JsonObject;
+struct PodRecord;
 
 /// The pods that are launchers.
 inline constexpr const char* launcher_selector = "kubevirt.io=virt-launcher";
@@ -32,6 +34,13 @@ struct LauncherPod {
     std::optional<std::chrono::seconds> grace;  ///< spec.terminationGracePeriodSeconds
     /// --grace-period-seconds of its command: its guest is killed then (dossier §3.2).
     std::optional<std::chrono::seconds> launcher_grace;
+    std::optional<WallTime> ended;  ///< the last of its containers
+    /// All that tells why it ends or ended. Null while nothing ends it; also of one that ended by
+    /// itself, of which nothing more is to be told: after each migration there is such a source.
+    std::shared_ptr<const PodRecord> ending;
+
+    /// Succeeded or Failed.
+    [[nodiscard]] bool is_final() const noexcept;
 
     bool operator==(const LauncherPod&) const = default;
 };

@@ -10,11 +10,14 @@ bool is_used(const Condition& condition) {
     return condition.type == "Ready" || condition.type.view().ends_with("Pressure");
 }
 
-/// Five thousand kubelets say the same in slightly other words: not worth the memory.
+/// Five thousand kubelets say the same in slightly other words: not worth the memory, but for the
+/// few that say why they are not ready.
 void keep_used(std::vector<Condition>& conditions) {
     std::erase_if(conditions, [](const Condition& condition) { return !is_used(condition); });
     for (auto& condition : conditions) {
-        condition.message = {};
+        if (condition.type != "Ready" || condition.status == "True") {
+            condition.message = {};
+        }
     }
     conditions.shrink_to_fit();
 }

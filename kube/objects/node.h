@@ -27,7 +27,8 @@ struct Node {
     Labels annotations;  ///< ours only
     bool unschedulable = false;
     std::vector<Taint> taints;
-    std::vector<Condition> conditions;  ///< Ready and …Pressure, without their messages
+    /// Ready and …Pressure, without messages but that of a Ready which is not True.
+    std::vector<Condition> conditions;
     std::optional<WallTime> deletion;
 
     bool operator==(const Node&) const = default;

@@ -15,7 +15,7 @@ namespace {
 
 /// One of spec.containers.
 struct Container {
-    SharedText name;
+    ContainerSpec spec;
     std::vector<std::string> command;
 };
 
@@ -49,14 +49,17 @@ std::optional<LauncherGrace> grace_in(const std::vector<std::string>& command) {
 }  // namespace
 
 [[nodiscard]] static Status read_json(JsonValue value, Container& target) {
-    return read_members(value, Field{"name", target.name}, Field{"command", target.command});
+    auto& spec = target.spec;
+    return read_members(value, Field{"name", spec.name}, Field{"command", target.command},
+                        Nested{"resources", Nested{"limits", Field{"memory", spec.memory_limit}}});
 }
 
 Status read_json(JsonValue value, LauncherContainers& target) {
     std::vector<Container> containers;
     auto done = read_json(value, containers);
     for (std::size_t at = 0; at < containers.size(); ++at) {
-        if (containers[at].name == "compute") {
+        target.specs.push_back(containers[at].spec);
+        if (containers[at].spec.name == "compute") {
             target.target = grace_in(containers[at].command);
             if (target.target) {
                 target.target->container = at;

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "kube/json.h"
 #include "kube/objects/launcher_grace.h"
+#include "kube/objects/read_pod.h"
 
 // Shared by the decoders of pods.
 
@@ -14,6 +16,7 @@ namespace scout::kube {
 /// that is no number.
 struct LauncherContainers {
     std::optional<LauncherGrace>& target;
+    std::vector<ContainerSpec> specs = {};  ///< all of them
 };
 [[nodiscard]] Status read_json(JsonValue value, LauncherContainers& target);
 

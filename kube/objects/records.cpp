@@ -5,6 +5,7 @@
 #include <array>
 
 #include "kube/objects/read_meta.h"
+#include "kube/objects/read_pod.h"
 #include "kube/objects/read_vmi.h"
 
 namespace scout::kube {
@@ -15,16 +16,6 @@ struct Manager {
     SharedText name;
     SharedText subresource;
     std::optional<WallTime> at;
-};
-
-/// One of status.containerStatuses.
-struct ContainerStatus {
-    ContainerRecord record;
-};
-
-struct ContainerSpec {
-    SharedText name;
-    SharedText memory_limit;
 };
 
 /// A member that only matters for being there.
@@ -85,20 +76,6 @@ struct Beat {
 [[nodiscard]] static Status read_json(JsonValue value, Manager& target) {
     return read_members(value, Field{"manager", target.name},
                         Field{"subresource", target.subresource}, Field{"time", target.at});
-}
-
-[[nodiscard]] static Status read_json(JsonValue value, ContainerStatus& target) {
-    auto& record = target.record;
-    return read_members(value, Field{"name", record.name},
-                        Nested{"state", Nested{"terminated", Field{"exitCode", record.exit_code},
-                                               Field{"reason", record.reason},
-                                               Field{"finishedAt", record.finished}}});
-}
-
-[[nodiscard]] static Status read_json(JsonValue value, ContainerSpec& target) {
-    return read_members(
-        value, Field{"name", target.name},
-        Nested{"resources", Nested{"limits", Field{"memory", target.memory_limit}}});
 }
 
 [[nodiscard]] static Status read_json(JsonValue value, Presence& target) {
@@ -166,19 +143,6 @@ SharedText first_of(const std::vector<Manager>& managers) {
     return first == nullptr ? SharedText{} : first->name;
 }
 
-void take_containers(PodRecord& pod, const std::vector<ContainerStatus>& states,
-                     const std::vector<ContainerSpec>& specs) {
-    for (const auto& state : states) {
-        auto& record = pod.containers.emplace_back(state.record);
-        const auto spec = std::find_if(specs.begin(), specs.end(), [&record](const auto& each) {
-            return each.name == record.name;
-        });
-        if (spec != specs.end()) {
-            record.memory_limit = spec->memory_limit;
-        }
-    }
-}
-
 bool is_asked_about(const SeenEvent& event) {
     constexpr std::array<std::string_view, 5> kinds{"Node", "Pod", "VirtualMachine",
                                                     "VirtualMachineInstance",
@@ -243,7 +207,7 @@ Result<PodRecord> decode_pod_record(JsonObject& object) {
         Nested{"status", Field{"phase", pod.phase}, Field{"reason", pod.reason},
                Field{"message", pod.message}, Field{"conditions", pod.conditions},
                Field{"containerStatuses", states}});
-    take_containers(pod, states, specs);
+    pod.containers = containers_of(states, specs);
     return decoded(std::move(pod), std::move(status));
 }
 

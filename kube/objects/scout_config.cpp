@@ -25,9 +25,10 @@ Result<ScoutConfig> decode_scout_config(JsonObject& object) {
     const Nested evacuation{"evacuation", Field{"mode", config.evacuation_mode},
                             Field{"reserveSeconds", config.evacuation_reserve},
                             Field{"patienceSeconds", config.evacuation_patience}};
+    const Nested history{"history", Field{"keep", config.history_keep}};
     auto status =
         object.read(metadata(config.meta, Field{"generation", config.generation}),
-                    Nested{"spec", levels, Field{"placement", placement}, evacuation},
+                    Nested{"spec", levels, Field{"placement", placement}, evacuation, history},
                     Nested{"status", Field{"observedGeneration", config.observed_generation},
                            Field{"conditions", config.conditions}});
     return decoded(std::move(config), std::move(status));

@@ -32,6 +32,7 @@ struct ScoutConfig {
     SharedText evacuation_mode;  ///< off, observe, act
     std::optional<std::int64_t> evacuation_reserve;
     std::optional<std::int64_t> evacuation_patience;
+    SharedText history_keep;  ///< a duration
 
     std::int64_t observed_generation = 0;
     std::vector<Condition> conditions;

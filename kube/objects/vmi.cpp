@@ -68,6 +68,8 @@ Result<Vmi> decode_vmi(JsonObject& object) {
     Keys pod_anti_affinity{demands.pod_anti_affinity};
     Keys launch_security{demands.launch_security};
     Keys devices{demands.devices};
+    std::vector<SharedText> probe;
+    Keys liveness{probe};
     ActivePods active_pods{vmi.active_pods};
     const Nested cpu{"cpu", Field{"model", vmi.cpu_model}, Field{"features", vmi.cpu_features},
                      Field{"dedicatedCpuPlacement", demands.dedicated_cpus}};
@@ -80,9 +82,11 @@ Result<Vmi> decode_vmi(JsonObject& object) {
         Field{"architecture", vmi.architecture},
         Field{"evictionStrategy", vmi.eviction_strategy},
         Field{"terminationGracePeriodSeconds", vmi.grace},
+        Field{"livenessProbe", liveness},
         Field{"nodeSelector", vmi.node_selector}};
     const Nested state{"status",
                        Field{"phase", vmi.phase},
+                       Field{"reason", vmi.reason},
                        Field{"nodeName", vmi.node},
                        Field{"evacuationNodeName", vmi.evacuation_node},
                        Field{"activePods", active_pods},
@@ -91,8 +95,10 @@ Result<Vmi> decode_vmi(JsonObject& object) {
                        Nested{"machine", Field{"type", vmi.machine}},
                        Nested{"topologyHints", Field{"tscFrequency", vmi.tsc_hz}}};
     auto status = object.read(
-        metadata(vmi.meta, Field{"labels", vmi.labels}, Field{"deletionTimestamp", vmi.deletion}),
+        metadata(vmi.meta, Field{"labels", vmi.labels}, Field{"deletionTimestamp", vmi.deletion},
+                 Nested{"annotations", Field{"kubevirt.io/eviction-source", vmi.eviction_source}}),
         spec, state);
+    vmi.liveness_probe = !probe.empty();
     vmi.other_demands = demands.names();
     return decoded(std::move(vmi), std::move(status));
 }

@@ -52,8 +52,10 @@ struct ActivePod {
 /// What we use of a kubevirt.io/v1 VirtualMachineInstance (dossier §9.2).
 struct Vmi {
     ObjectMeta meta;
-    Labels labels;  ///< which migration policies choose by
+    Labels labels;               ///< which migration policies choose by
+    SharedText eviction_source;  ///< annotation kubevirt.io/eviction-source
     SharedText phase;
+    SharedText reason;
     SharedText node;
     SharedText evacuation_node;
     SharedText architecture;
@@ -68,6 +70,7 @@ struct Vmi {
     std::optional<std::int64_t> tsc_hz;  ///< status.topologyHints.tscFrequency
     std::optional<std::chrono::seconds> grace;
     Labels node_selector;
+    bool liveness_probe = false;  ///< spec.livenessProbe
     /// What else of its specification ties it to certain nodes, by the names of the fields:
     /// "nodeAffinity", "launchSecurity", …. Preferences do not.
     std::vector<std::string> other_demands;

@@ -4,9 +4,13 @@
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include <boost/asio/io_context.hpp>
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -96,6 +100,48 @@ TEST_F(EvacuationActsTest, ReadsTheVmiAndSaysWhenThereIsNone) {
     EXPECT_EQ(gone.outcome, StepOutcome::done);
     EXPECT_FALSE(gone.facts);
     EXPECT_EQ(run(acts.read_vmi(subject)).outcome, StepOutcome::refused);
+}
+
+/// An Event about the launcher, so long ago.
+json::object pod_event(const std::string& reason, const std::string& note, WallTime at) {
+    return {{"metadata", {{"name", "e"}, {"namespace", "ns"}}},
+            {"regarding", {{"kind", "Pod"}, {"namespace", "ns"}, {"name", "virt-launcher-vm1-x"}}},
+            {"reason", reason},
+            {"note", note},
+            {"deprecatedLastTimestamp", rfc3339(at)}};
+}
+
+TEST_F(EvacuationActsTest, SaysOfAVmWithALivenessProbeWhetherItIsKilledForThat) {
+    const auto probed = [] {
+        auto vmi = json::parse(vmi_json(R"({"phase":"Running","nodeName":"n1"})"));
+        vmi.at("spec").as_object()["livenessProbe"] = {{"periodSeconds", 10}};
+        return json::serialize(vmi);
+    };
+    const auto now = clock.wall();
+    const auto failed = pod_event("Unhealthy", "Liveness probe failed: no answer", now);
+    const auto killing =
+        pod_event("Killing", "Container compute failed liveness probe, will be restarted", now);
+    const auto evicted =
+        pod_event("Evicted", "The node was low on resource: memory. Threshold 1.", now);
+    const auto old = pod_event("Unhealthy", "Liveness probe failed: no answer", now - 5min);
+    const auto unready = pod_event("Unhealthy", "Readiness probe failed: no answer", now);
+    const std::vector<std::pair<json::array, bool>> cases{
+        {{failed}, true}, {{killing}, true},  {{failed, evicted}, false}, {{failed, killing}, true},
+        {{old}, false},   {{unready}, false}, {{evicted}, false},         {json::array{}, false}};
+    for (const auto& [events, expected] : cases) {
+        const auto before = transport.requests().size();
+        answer(200, probed());
+        answer(200, json::serialize(json::object{{"kind", "EventList"},
+                                                 {"metadata", {{"resourceVersion", "1"}}},
+                                                 {"items", events}}));
+        EXPECT_EQ(run(acts.read_vmi(subject)).liveness_kill, expected) << json::serialize(events);
+        ASSERT_EQ(transport.requests().size(), before + 2);
+        EXPECT_THAT(request(before + 1).target,
+                    HasSubstr("/namespaces/ns/events?fieldSelector=regarding.kind"));
+    }
+    answer(200, probed());
+    answer(403, test::status_json(403, "Forbidden"));
+    EXPECT_FALSE(run(acts.read_vmi(subject)).liveness_kill);
 }
 
 TEST_F(EvacuationActsTest, AnAnswerThatIsNoVmiIsNone) {

@@ -16,6 +16,7 @@
 #include "kube/objects/launcher_pod.h"
 #include "kube/objects/migration.h"
 #include "kube/objects/node.h"
+#include "kube/objects/records.h"
 #include "kube/objects/scout_config.h"
 #include "kube/objects/vmi.h"
 #include "tests/support/test_data.h"
@@ -92,6 +93,53 @@ TEST(LauncherPodDecoderTest, FindsItsVmi) {
     EXPECT_EQ(pod->deletion, WallTime{1795815586s});
     EXPECT_EQ(pod->deletion_grace, 45s);
     EXPECT_EQ(pod->grace, 60s);
+    EXPECT_NE(pod->ending, nullptr);
+}
+
+/// A pod of that status.
+Result<kube::LauncherPod> launcher_with(const std::string& status) {
+    return decode(&kube::decode_launcher_pod, R"({"metadata":{"name":"p","namespace":"ns",
+        "uid":"p1","resourceVersion":"8","labels":{"kubevirt.io/created-by":"v1"},
+        "annotations":{"kubevirt.io/domain":"a"}},
+      "spec":{"nodeName":"n1","containers":[{"name":"compute",
+        "command":["virt-launcher","--grace-period-seconds","45"],
+        "resources":{"limits":{"memory":"1Gi"}}}]},"status":)" +
+                                                  status + "}");
+}
+
+TEST(LauncherPodDecoderTest, KeepsWhatTellsOfItsEndWhereSomethingDoes) {
+    const auto runs = launcher_with(R"({"phase":"Running",
+        "conditions":[{"type":"Ready","status":"True"},
+                      {"type":"DisruptionTarget","status":"False","reason":"x"}],
+        "containerStatuses":[{"name":"compute","state":{"running":{}}}]})");
+    const auto well = launcher_with(R"({"phase":"Succeeded","containerStatuses":[{"name":"compute",
+        "state":{"terminated":{"exitCode":0,"reason":"Completed",
+                               "finishedAt":"2026-11-27T21:39:46Z"}}}]})");
+    const auto evicted = launcher_with(R"({"phase":"Failed","reason":"Evicted","message":"low",
+        "conditions":[{"type":"Ready","status":"False"},
+                      {"type":"DisruptionTarget","status":"True","reason":"TerminationByKubelet"}],
+        "containerStatuses":[{"name":"compute","state":{"terminated":{"exitCode":137,
+          "reason":"Error","finishedAt":"2026-11-27T21:39:46Z"}}}]})");
+    const auto marked = launcher_with(R"({"phase":"Running","conditions":[
+        {"type":"DisruptionTarget","status":"True","reason":"PreemptionByScheduler"}]})");
+
+    ASSERT_TRUE(runs && well && evicted && marked);
+    EXPECT_EQ(runs->ending, nullptr);
+    EXPECT_EQ(runs->launcher_grace, 45s);
+    EXPECT_EQ(well->ending, nullptr);
+    EXPECT_TRUE(well->is_final());
+    EXPECT_EQ(well->ended, WallTime{1795815586s});
+    ASSERT_NE(evicted->ending, nullptr);
+    EXPECT_EQ(evicted->ending->meta.uid, "p1");
+    EXPECT_EQ(evicted->ending->vmi_name, "a");
+    EXPECT_EQ(evicted->ending->node, "n1");
+    EXPECT_EQ(evicted->ending->reason, "Evicted");
+    ASSERT_EQ(evicted->ending->conditions.size(), 1U);
+    ASSERT_EQ(evicted->ending->containers.size(), 1U);
+    EXPECT_EQ(evicted->ending->containers.front().exit_code, 137);
+    EXPECT_EQ(evicted->ending->containers.front().memory_limit, "1Gi");
+    ASSERT_NE(marked->ending, nullptr);
+    EXPECT_FALSE(marked->is_final());
 }
 
 TEST(VmiDecoderTest, ReadsSpecAndStatus) {

@@ -97,6 +97,8 @@ TEST(EvacuationOutlookTest, BudgetIsThatOfTheFirstWhoKills) {
     subject.pod_failed = true;
     EXPECT_TRUE(outlook_of(subject, {}).pod_failed);
     EXPECT_FALSE(outlook_of(subject, {}).liveness_kill);
+    subject.liveness_kill = true;
+    EXPECT_TRUE(outlook_of(subject, {}).liveness_kill);
 }
 
 TEST(EvacuationOutlookTest, ThoseThatFitAreQueuedInTime) {
