@@ -183,6 +183,7 @@ EvacuationResult from_wire(const v1::EvacuationResult& result) {
                          .text = wire::cut(result.text(), wire::text_limit)};
     if (result.has_vmi()) {
         out.vmi = vmi_from(result.vmi());
+        out.liveness_kill = result.liveness_kill();
     }
     if (auto moves = moves_from(result.moves())) {
         out.moves = *std::move(moves);

@@ -145,6 +145,7 @@ void FollowedLauncher::answered(const migration::EvacuationOrder& order, Evacuat
         vmi_told_ = true;
         if (result.vmi) {
             vmi_grace_ = result.vmi->grace;
+            liveness_kill_ = liveness_kill_ || result.liveness_kill;
             look_ahead(now);
         }
         machine_.read_vmi(result.vmi ? std::optional{std::move(result.vmi->facts)} : std::nullopt,
@@ -193,6 +194,7 @@ void FollowedLauncher::set_queued(bool in_time, SteadyTime now) {
 migration::MoveSubject FollowedLauncher::subject(SteadyTime now) const {
     migration::MoveSubject subject{
         .memory = bytes(memory_kib_, kib), .settings = numbers_, .downtime = downtime_};
+    subject.liveness_kill = liveness_kill_;
     // What its launcher says is in force; what the VMI says may have been changed since.
     subject.times.vmi_grace =
         domain_grace_.value_or(vmi_grace_.value_or(migration::StopTimes{}.vmi_grace));

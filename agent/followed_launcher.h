@@ -115,6 +115,7 @@ private:
     std::optional<launcher::DomainStats> stats_;
     std::optional<std::chrono::seconds> vmi_grace_;
     bool vmi_told_ = false;
+    bool liveness_kill_ = false;  ///< its leader read so
     std::optional<ToldPod> pod_;
     migration::MigrationSettings numbers_;
     std::optional<std::chrono::milliseconds> downtime_;

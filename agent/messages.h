@@ -133,6 +133,7 @@ struct EvacuationResult {
     std::string text;
     std::optional<ToldVmi> vmi;
     std::vector<migration::MoveFacts> moves;
+    bool liveness_kill = false;  ///< of read-vmi: Events say so
 };
 
 using Request = std::variant<Welcome, WantProfile, WantFull, SignedCertificate, EvacuationRules,

@@ -79,6 +79,7 @@ Task<StepOutcome> EvacuationOrders::act(OrderLeave leave, migration::EvacuationO
         // One of the same name and another uid is not the agent's to know of.
         if (answer.facts && answer.facts->uid == uid) {
             *result->mutable_vmi() = to_wire(*answer.facts, answer.grace);
+            result->set_liveness_kill(answer.liveness_kill);
         }
         co_return answer.outcome;
     }

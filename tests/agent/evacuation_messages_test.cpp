@@ -166,6 +166,15 @@ TEST(EvacuationMessagesTest, MoreMigrationsThanTheLimitAreNotKnown) {
     EXPECT_EQ(from_wire(result).outcome, StepOutcome::unavailable);
 }
 
+TEST(EvacuationMessagesTest, AnIllGuestIsToldWithItsVmi) {
+    v1::EvacuationResult result;
+    result.set_outcome(v1::EvacuationResult::DONE);
+    result.set_liveness_kill(true);
+    EXPECT_FALSE(from_wire(result).liveness_kill);
+    result.mutable_vmi()->set_uid("u");
+    EXPECT_TRUE(from_wire(result).liveness_kill);
+}
+
 TEST(EvacuationMessagesTest, EveryOutcomeHasItsWord) {
     const std::vector<std::pair<int, StepOutcome>> all{
         {0, StepOutcome::unavailable}, {1, StepOutcome::done},    {2, StepOutcome::undone},

@@ -23,6 +23,7 @@ struct FakeVm {
     bool there = true;
     ToldVmi vmi;
     std::vector<migration::MoveFacts> moves;
+    bool ill = false;  ///< its liveness probe had it killed
 };
 
 /// A node whose launchers the test sets, and a leader that reads and writes a small cluster.
@@ -128,6 +129,7 @@ protected:
         switch (order.order.step) {
             case EvacuationStep::read_vmi:
                 result.vmi = one.there ? std::optional{one.vmi} : std::nullopt;
+                result.liveness_kill = one.ill;
                 break;
             case EvacuationStep::list_moves:
                 result.moves = one.moves;
