@@ -173,6 +173,7 @@ Task<Status> Aggregator::join_cluster() {
                                   .files = std::move(files)}},
         clock_);
     cluster_->answer_users(pool_);
+    cluster_->record_causes();
     cluster_->follow(fleet_->registry());
     if (config_.takes_tokens()) {
         await_agents();

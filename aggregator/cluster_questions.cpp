@@ -245,6 +245,9 @@ Result<std::string> respond(const ClusterQuestion& asked) {
         case Kind::node_where:
         case Kind::vmi_where:
             return tell_where(fleet, asked);
+        case Kind::vmi_why:
+        case Kind::pod_why:
+            break;  // not of these objects: CauseStories
         case Kind::matrix:
             return tell_matrix(fleet, nodes);
         case Kind::baseline:
@@ -269,7 +272,11 @@ constexpr auto every = [](const auto& /*object*/) { return true; };
 
 ClusterQuestions::ClusterQuestions(Sources sources, cluster::LevelOptions levels,
                                    BlockingPool& pool, const Clock& clock)
-    : sources_(sources), levels_(std::move(levels)), pool_(pool), clock_(clock) {
+    : sources_(sources),
+      levels_(std::move(levels)),
+      pool_(pool),
+      clock_(clock),
+      stories_({.vmis = sources.vmis, .launchers = sources.launchers, .history = sources.history}) {
     if (levels_.map != nullptr) {
         map_ = std::make_shared<const migration::CpuMap>(*levels_.map);
     }
@@ -278,6 +285,9 @@ ClusterQuestions::ClusterQuestions(Sources sources, cluster::LevelOptions levels
 Task<Result<std::string>> ClusterQuestions::answer(Question question) {
     if (auto fit = check(question); !fit) {
         co_return fail(std::move(fit.error()));
+    }
+    if (question.kind == Kind::vmi_why || question.kind == Kind::pod_why) {
+        co_return told(stories_.tell(question));
     }
     if (auto known = listed(question.kind); !known) {
         co_return fail(std::move(known.error()));
@@ -359,6 +369,8 @@ void ClusterQuestions::gather_guests(ClusterQuestion& asked) const {
             break;
         }
         case Kind::node_where:
+        case Kind::vmi_why:
+        case Kind::pod_why:
         case Kind::matrix:
         case Kind::baseline:
             break;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "aggregator/cause_stories.h"
 #include "aggregator/live_settings.h"
 #include "aggregator/questions.h"
 #include "base/clock.h"
@@ -37,6 +38,7 @@ public:
         kube::Informer<kube::LauncherPod>& launchers;
         kube::Informer<cluster::CpuProfile>& profiles;
         LiveSettings& settings;
+        const CauseHistory& history;
     };
 
     /// `levels`: with the settings that are in force; its cpu_map is copied.
@@ -58,6 +60,7 @@ private:
     std::shared_ptr<const migration::CpuMap> map_;  ///< of levels_; work may outlive this
     BlockingPool& pool_;
     const Clock& clock_;
+    CauseStories stories_;
 };
 
 }  // namespace scout::aggregator

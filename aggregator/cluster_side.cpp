@@ -1,48 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "aggregator/cluster_side.h"
 
-#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
-#include <random>
 #include <utility>
 
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
-#include "aggregator/access_reviews.h"
-#include "aggregator/agent_certificates.h"
-#include "aggregator/cluster_objects.h"
-#include "aggregator/cluster_questions.h"
-#include "aggregator/cluster_token_owners.h"
-#include "aggregator/evacuation_desk.h"
-#include "aggregator/front_proxy.h"
-#include "aggregator/grace_admission.h"
-#include "aggregator/hook_keeper.h"
-#include "aggregator/level_labels.h"
-#include "aggregator/live_settings.h"
-#include "aggregator/placement_admission.h"
+#include "aggregator/cluster_parts.h"
 #include "aggregator/query_paths.h"
 #include "base/logging.h"
-#include "daemon/http_server.h"
-#include "kube/client.h"
-#include "kube/event_client.h"
-#include "kube/event_recorder.h"
-#include "kube/http_transport.h"
-#include "kube/leader_elector.h"
-#include "kube/lease_client.h"
 
 namespace scout::aggregator {
 namespace {
 
 /// Of the 5 s that a stop may take.
 constexpr std::chrono::milliseconds release_limit{1000};
-constexpr const char* lease_name = "virt-scout-aggregator";
-/// daemonset/base/first-placement.yaml, daemonset/base/launcher-grace.yaml
-constexpr std::array<const char*, 2> webhook_names{"virt-scout-first", "virt-scout-grace"};
-/// daemonset/base/query.yaml
-constexpr const char* api_service_name = "v1alpha1.query.virt-scout.io";
 /// A review holds a pod, perhaps with its predecessor; the API server takes objects of 3 MiB. It
 /// keeps a connection that it does not need for 90 s. Users may be in hundreds of groups, each of
 /// which is a header.
@@ -51,150 +26,7 @@ constexpr daemon::HttpLimits https_limits{.header_bytes = std::size_t{64} << 10U
                                           .connections = 256,
                                           .idle = std::chrono::seconds{120}};
 
-std::uint64_t random_seed() {
-    std::random_device device;
-    return (std::uint64_t{device()} << 32U) | device();
-}
-
-kube::ReflectorSettings reflecting(kube::ReflectorSettings settings) {
-    settings.seed = random_seed();
-    return settings;
-}
-
-kube::ClientConfig calling(double per_second, double urgent = 0) {
-    kube::ClientConfig config;
-    config.rate.per_second = per_second;
-    config.rate.burst = per_second;
-    config.rate.urgent_per_second = std::max(config.rate.urgent_per_second, urgent);
-    config.rate.urgent_burst = std::max(config.rate.urgent_burst, 2 * urgent);
-    config.seed = random_seed();
-    return config;
-}
-
-/// Labels have a rate of their own; this one is for what goes wrong.
-constexpr double calls_per_second = 200;
-/// After a restart all agents come at once: of 10,000 the last one waits ten seconds.
-constexpr double reviews_per_second = 1000;
-/// A node has 50 VMs, or 200, that are all told to stop at once, and each needs ten calls or so.
-constexpr double acts_per_second = 200;
-constexpr std::size_t acts_at_once = 64;
-
 }  // namespace
-
-/// What moves VMs that their nodes are about to kill.
-struct ClusterSide::Mover {
-    Mover(const asio::any_io_executor& loop, Parts& parts, const Clock& clock);
-
-    EvacuationDesk desk;
-    HookKeeper hook;
-};
-
-struct ClusterSide::Parts {
-    Parts(const asio::any_io_executor& loop, ClusterSettings settings, const Clock& clock)
-        : https_address(settings.https.listen),
-          levels(settings.levels),
-          following(settings.following),
-          transport(loop, settings.access, clock),
-          client(transport, clock, calling(calls_per_second)),
-          review_transport(loop, settings.access, clock),
-          review_client(review_transport, clock, calling(reviews_per_second)),
-          act_transport(loop, settings.access, clock, {.requests = acts_at_once}),
-          act_client(act_transport, clock, calling(calls_per_second, acts_per_second)),
-          objects(transport, clock, [&settings] { return reflecting(settings.following); }),
-          lease(client, {.space = settings.space, .name = lease_name}),
-          elector(lease, clock, {.identity = settings.identity}, random_seed()),
-          live(loop,
-               {.configs = objects.configs, .kubevirts = objects.kubevirts, .elector = elector},
-               client, clock, cluster::level_settings(settings.levels)),
-          event_port(client, {.instance = settings.identity}),
-          events(loop, event_port, clock, random_seed()),
-          profiles(loop,
-                   {.nodes = objects.nodes,
-                    .profiles = objects.cpu_profiles,
-                    .elector = elector,
-                    .events = events,
-                    .map = settings.levels.map},
-                   client, clock),
-          labels(loop,
-                 {.nodes = objects.nodes,
-                  .kubevirts = objects.kubevirts,
-                  .objects = objects.cpu_profiles,
-                  .profiles = profiles,
-                  .settings = live,
-                  .elector = elector},
-                 client, clock,
-                 {.levels = std::move(settings.levels), .plan = {}, .seed = random_seed()}),
-          placement({.levels = labels, .settings = live, .events = events}),
-          grace(objects.namespaces),
-          certificates(
-              loop, client, [this] { return elector.may_write_until(); },
-              {.space = settings.space,
-               .names = std::move(settings.https.names),
-               .webhooks = {webhook_names.begin(), webhook_names.end()},
-               .api_services = {api_service_name},
-               .files = std::move(settings.https.files),
-               .seed = random_seed()},
-              clock),
-          agents(certificates.names(), CertificateRules{}, clock),
-          owners(loop, review_client, clock, {.space = settings.space}),
-          front_proxy(transport, clock, reflecting(settings.following)),
-          rights(loop, review_client, clock) {}
-
-    [[nodiscard]] bool needs_certificate() const {
-        return https != nullptr || on_certificate != nullptr;
-    }
-
-    std::string https_address;
-    cluster::LevelOptions levels;       ///< that were given
-    kube::ReflectorSettings following;  ///< likewise
-    kube::HttpTransport transport;
-    kube::Client client;
-    kube::HttpTransport review_transport;  ///< neither lease nor labels wait behind tokens
-    kube::Client review_client;
-    kube::HttpTransport act_transport;  ///< a VM that is about to be killed waits behind nobody
-    kube::Client act_client;
-    ClusterObjects objects;
-    kube::ClientLease lease;
-    kube::LeaderElector elector;
-    LiveSettings live;
-    kube::ClientEvents event_port;
-    kube::EventRecorder events;
-    CpuProfiles profiles;
-    LevelLabels labels;
-    PlacementAdmission placement;
-    GraceAdmission grace;
-    ServingCertificates certificates;
-    AgentCertificates agents;
-    ClusterTokenOwners owners;
-    FrontProxy front_proxy;
-    AccessReviews rights;
-    std::unique_ptr<ClusterQuestions> answers;  ///< null: none, or somebody else's
-    std::unique_ptr<Mover> mover;               ///< null: no VM is moved
-    std::unique_ptr<QueryApi> queries;          ///< null: users are not answered
-    std::unique_ptr<daemon::HttpServer> https;  ///< null: nothing is served
-    std::function<void(const CertifiedKey&)> on_certificate;
-};
-
-ClusterSide::Mover::Mover(const asio::any_io_executor& loop, Parts& parts, const Clock& clock)
-    : desk(loop,
-           {.objects = {.kubevirts = parts.objects.kubevirts,
-                        .vmis = parts.objects.vmis,
-                        .migrations = parts.objects.migrations,
-                        .launchers = parts.objects.launchers,
-                        .policies = parts.objects.policies,
-                        .namespaces = parts.objects.namespaces},
-            .settings = parts.live,
-            .elector = parts.elector,
-            .events = parts.events},
-           parts.act_client, clock, {.at_once = acts_at_once}),
-      hook(loop,
-           {.nodes = parts.objects.nodes,
-            .vmis = parts.objects.vmis,
-            .plugins = parts.objects.plugins,
-            .settings = parts.live,
-            .desk = desk,
-            .elector = parts.elector},
-           parts.act_client, clock) {}
 
 ClusterSide::ClusterSide(asio::any_io_executor loop, ClusterSettings settings, const Clock& clock)
     : loop_(loop),
@@ -223,7 +55,8 @@ void ClusterSide::answer_users(BlockingPool& pool) {
                                   .migrations = objects.migrations,
                                   .launchers = objects.launchers,
                                   .profiles = objects.cpu_profiles,
-                                  .settings = parts_->live},
+                                  .settings = parts_->live,
+                                  .history = parts_->history},
         parts_->levels, pool, clock_);
     answer_users(*parts_->answers);
 }
@@ -232,6 +65,13 @@ EvacuationDesk& ClusterSide::move_vms() {
     parts_->objects.follow_moves();
     parts_->mover = std::make_unique<Mover>(loop_, *parts_, clock_);
     return parts_->mover->desk;
+}
+
+void ClusterSide::record_causes() {
+    parts_->objects.follow_vms();
+    parts_->causes = std::make_unique<Causes>(loop_, *parts_, clock_);
+    parts_->live.on_change(
+        [this] { parts_->history.keep_for(parts_->live.current().history_keep, clock_.wall()); });
 }
 
 void ClusterSide::follow(Registry& registry) {
@@ -266,6 +106,10 @@ Status ClusterSide::start() {
         parts_->live.tell_protection({.state = cluster::Protection::State::no,
                                       .reason = "NoAgents",
                                       .message = "this aggregator takes no orders of agents"});
+    }
+    if (auto* const causes = parts_->causes.get()) {
+        scope_.spawn("ends of launchers", [causes] { return causes->ends.run(); });
+        scope_.spawn("causes of migrations", [causes] { return causes->moves.run(); });
     }
     if (parts_->needs_certificate()) {
         scope_.spawn("certificates", [this] { return parts_->certificates.run(); });
@@ -342,41 +186,6 @@ Task<> ClusterSide::stop() {
     parts_->transport.close_idle();
     parts_->review_transport.close_idle();
     parts_->act_transport.close_idle();
-}
-
-ClusterFacts ClusterSide::facts() const {
-    ClusterFacts facts;
-    facts.leads = parts_->elector.leads();
-    facts.synced = parts_->labels.synced();
-    facts.kinds = parts_->objects.kinds();
-    for (const auto& [plural, trouble] : facts.kinds) {
-        facts.trouble += (facts.trouble.empty() || trouble.empty() ? "" : "; ") + trouble;
-    }
-    if (parts_->elector.holder().empty()) {
-        facts.leaderless = parts_->elector.trouble();
-    }
-    facts.nodes = parts_->objects.nodes.size();
-    facts.nodes_by_profile = parts_->labels.keeper().by_profile();
-    facts.nodes_profile_unused = parts_->labels.keeper().profile_unused();
-    facts.profiles = parts_->profiles.counters();
-    facts.labels_out_of_step = parts_->labels.out_of_step();
-    facts.labels_written = parts_->labels.counters().written;
-    facts.labels_failed = parts_->labels.counters().failed;
-    if (parts_->needs_certificate()) {
-        facts.serving = parts_->certificates.facts();
-    }
-    facts.agents_certified = parts_->agents.count();
-    facts.placement = parts_->placement.counters();
-    facts.grace = parts_->grace.counters();
-    if (parts_->queries != nullptr) {
-        facts.queries = parts_->queries->counters();
-    }
-    if (const auto* const mover = parts_->mover.get()) {
-        facts.evacuations = mover->desk.counters();
-        facts.hook = mover->hook.counters();
-    }
-    facts.crowded_out = parts_->https == nullptr ? 0 : parts_->https->crowded_out();
-    return facts;
 }
 
 std::uint16_t ClusterSide::https_port() const {

@@ -15,6 +15,8 @@
 #include "aggregator/cpu_profiles.h"
 #include "aggregator/evacuation_desk.h"
 #include "aggregator/hook_keeper.h"
+#include "aggregator/launcher_ends.h"
+#include "aggregator/migration_causes.h"
 #include "aggregator/pod_admission.h"
 #include "aggregator/query_api.h"
 #include "aggregator/serving_certificates.h"
@@ -75,13 +77,18 @@ struct ClusterFacts {
     QueryCounters queries;
     EvacuationCounters evacuations;
     HookCounters hook;
+    EndCounters launcher_ends{};
+    MoveCounters migrations{};
+    std::uint64_t causes_unwritten = 0;
+    std::size_t history_entries = 0;
+    std::size_t history_bytes = 0;
     std::uint64_t crowded_out = 0;  ///< questions for whose bodies there was no room
 };
 
 /// All that the aggregator does in a cluster: it follows the API server's objects, stands for
-/// leadership and, as the leader, keeps the nodes' level labels and CPU profiles; whether it leads
-/// or not, it answers the API server about new pods, and users by way of it. Loop thread; the
-/// clock, and the cpu_map of the settings, must outlive it.
+/// leadership and, as the leader, keeps the nodes' level labels and CPU profiles and tells why VMs
+/// stopped and moved; whether it leads or not, it answers the API server about new pods, and users
+/// by way of it. Loop thread; the clock, and the cpu_map of the settings, must outlive it.
 class ClusterSide {
 public:
     ClusterSide(asio::any_io_executor loop, ClusterSettings settings, const Clock& clock);
@@ -101,6 +108,9 @@ public:
     /// By whom VMs are moved that agents name. Before start(), once; their objects are followed for
     /// it then. Without it none is.
     [[nodiscard]] EvacuationDesk& move_vms();
+    /// Finds out why launchers ended and who wanted migrations, whose objects are followed for it
+    /// then, and records it. Before start(), once.
+    void record_causes();
     /// Takes what agents report from now on; before start(). This must outlive the registry's last
     /// change.
     void follow(Registry& registry);
@@ -120,6 +130,7 @@ public:
     [[nodiscard]] std::uint16_t https_port() const;
 
 private:
+    struct Causes;
     struct Mover;
     struct Parts;
 

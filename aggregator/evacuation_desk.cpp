@@ -95,6 +95,14 @@ void EvacuationDesk::close(SessionId session) {
     follow();
 }
 
+bool EvacuationDesk::names(std::string_view vmi_uid) const {
+    return std::any_of(naming_.begin(), naming_.end(), [this, vmi_uid](SessionId id) {
+        const auto& entries = sessions_.at(id).entries;
+        const auto found = entries.find(vmi_uid);
+        return found != entries.end() && found->second.proven;
+    });
+}
+
 std::vector<cluster::EvacuationSubject> EvacuationDesk::held_on(std::string_view node) const {
     std::vector<cluster::EvacuationSubject> held;
     if (const auto left = left_.find(node); left != left_.end()) {

@@ -73,6 +73,8 @@ public:
     void on_agent(std::function<void(const std::string& node)> handler) {
         on_agent_ = std::move(handler);
     }
+    /// Whether some agent names that VMI and the cluster says that it is on its node.
+    [[nodiscard]] bool names(std::string_view vmi_uid) const;
     /// VMs whose stop was held there when its agent was heard last.
     [[nodiscard]] std::vector<cluster::EvacuationSubject> held_on(std::string_view node) const;
 

@@ -133,6 +133,54 @@ void add_evacuations(const ClusterFacts& facts, std::vector<MetricFamily>& out) 
                           facts.hook.released));
 }
 
+MetricFamily launcher_ends(const EndCounters& counters) {
+    std::vector<Sample> samples;
+    for (std::size_t cause = 0; cause < counters.size(); ++cause) {
+        samples.push_back({"cause", std::string{end_word(cause)}, counters.at(cause)});
+    }
+    return family("virt_scout_launcher_ends_total",
+                  "Launchers that ended while this process led, by what ended them.",
+                  MetricType::Counter, samples);
+}
+
+MetricFamily migrations(const MoveCounters& counters) {
+    MetricFamily out;
+    out.name = "virt_scout_migrations_total";
+    out.help = "Migrations that ended while this process led, by who wanted them.";
+    out.type = MetricType::Counter;
+    for (std::size_t cause = 0; cause < counters.size(); ++cause) {
+        for (std::size_t mode = 0; mode < counters[cause].size(); ++mode) {
+            for (std::size_t failed = 0; failed < 2; ++failed) {
+                const auto number = counters[cause][mode][failed];
+                if (number == 0) {
+                    continue;
+                }
+                ClientMetric metric;
+                metric.label = {
+                    {"cause",
+                     std::string{migration::to_string(static_cast<migration::Requester>(cause))}},
+                    {"mode", std::string{mode_word(mode)}},
+                    {"result", failed == 0 ? "succeeded" : "failed"}};
+                metric.counter.value = static_cast<double>(number);
+                out.metric.push_back(std::move(metric));
+            }
+        }
+    }
+    return out;
+}
+
+void add_causes(const ClusterFacts& facts, std::vector<MetricFamily>& out) {
+    out.push_back(launcher_ends(facts.launcher_ends));
+    out.push_back(migrations(facts.migrations));
+    out.push_back(counter("virt_scout_migration_causes_unwritten_total",
+                          "Migrations on which who wanted them could not be written.",
+                          facts.causes_unwritten));
+    out.push_back(gauge("virt_scout_history_entries",
+                        "Launchers and migrations of which it is kept what became of them.",
+                        facts.history_entries));
+    out.push_back(gauge("virt_scout_history_bytes", "What that takes.", facts.history_bytes));
+}
+
 MetricFamily followed(const ClusterFacts& facts) {
     std::vector<Sample> samples;
     for (const auto& [plural, trouble] : facts.kinds) {
@@ -168,6 +216,7 @@ void add_cluster(const ClusterFacts& facts, std::vector<MetricFamily>& out) {
         {{"result", "accepted", facts.labels_written}, {"result", "failed", facts.labels_failed}}));
     add_https(facts, out);
     add_evacuations(facts, out);
+    add_causes(facts, out);
     out.push_back(counter("virt_scout_agent_certificates_total",
                           "Certificates that were signed for agents.", facts.agents_certified));
     const auto seconds = [](WallTime time) {

@@ -40,6 +40,8 @@ constexpr std::array forms{
     Form{Kind::vmis, {"virtualmachineinstances"}},
     Form{Kind::vmis, {"namespaces", "+", "virtualmachineinstances"}},
     Form{Kind::vmi_where, {"namespaces", "+", "virtualmachineinstances", "*", "where"}},
+    Form{Kind::vmi_why, {"namespaces", "+", "virtualmachineinstances", "*", "why"}},
+    Form{Kind::pod_why, {"namespaces", "+", "pods", "*", "why"}},
     Form{Kind::matrix, {"matrix"}},
     Form{Kind::baseline, {"baseline"}},
 };
@@ -59,6 +61,8 @@ std::vector<Served> served_resources() {
             {"nodes/upgradeimpact", "", false, "UpgradeImpact", {"get"}},
             {"virtualmachineinstances", "virtualmachineinstance", true, "FleetGuest", {"list"}},
             {"virtualmachineinstances/where", "", true, "Where", {"get"}},
+            {"virtualmachineinstances/why", "", true, "Why", {"get"}},
+            {"pods/why", "", true, "Why", {"get"}},
             {"matrix", "matrix", false, "Matrix", {"list"}},
             {"baseline", "baseline", false, "Baseline", {"list"}}};
 }
@@ -232,9 +236,13 @@ std::vector<kube::AccessQuestion> needed_rights(const Question& question) {
     std::vector<kube::AccessQuestion> rights;
     if (question.kind == Kind::vmis) {
         rights.push_back({.verb = "list", .resource = vmis, .object = {.space = question.space}});
-    } else if (question.kind == Kind::vmi_where) {
+    } else if (question.kind == Kind::vmi_where || question.kind == Kind::vmi_why) {
         rights.push_back({.verb = "get",
                           .resource = vmis,
+                          .object = {.space = question.space, .name = question.name}});
+    } else if (question.kind == Kind::pod_why) {
+        rights.push_back({.verb = "get",
+                          .resource = kube::resources::pods(),
                           .object = {.space = question.space, .name = question.name}});
     }
     if (is_about_nodes(question)) {
@@ -245,7 +253,8 @@ std::vector<kube::AccessQuestion> needed_rights(const Question& question) {
 
 /// Whoever may choose guests by node learns where they are.
 bool is_about_nodes(const Question& question) {
-    return (question.kind != Kind::vmis && question.kind != Kind::vmi_where) ||
+    constexpr std::array of_vms{Kind::vmis, Kind::vmi_where, Kind::vmi_why, Kind::pod_why};
+    return std::find(of_vms.begin(), of_vms.end(), question.kind) == of_vms.end() ||
            question.options.contains("node");
 }
 

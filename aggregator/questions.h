@@ -19,13 +19,15 @@ struct Question {
         upgrade_impact,  ///< of the node's last change of CPU
         vmis,            ///< of `space`, or of all namespaces
         vmi_where,
+        vmi_why,  ///< what ended its last launcher, and who wanted its migrations
+        pod_why,  ///< the same of one of its launchers
         matrix,
         baseline,
     };
 
     Kind kind = Kind::nodes;
     std::string space;  ///< namespace; empty: all, or a kind that has none
-    std::string name;   ///< of the node or the VMI; empty for kinds about many
+    std::string name;   ///< of the node, the VMI or the pod; empty for kinds about many
     /// The query's parameters, decoded; few and short, but otherwise as the user wrote them.
     std::multimap<std::string, std::string> options;
     /// Else the answer names no node: they are numbered. Always true where the kind is about

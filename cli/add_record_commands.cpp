@@ -20,7 +20,8 @@ void add_record_commands(CLI::App& app, Request& request) {
     auto& why = add_command(
         app, request,
         {"why", "say what ended a VM's launcher, and who wanted the VM's migrations", run_why,
-         "  scoutctl why shop/web-2 --live\n  scoutctl why shop/web-2 --from must-gather/\n"
+         "  scoutctl why shop/web-2 --aggregator kube:\n  scoutctl why shop/web-2 --live\n"
+         "  scoutctl why shop/web-2 --from must-gather/\n"
          "  scoutctl why web-2 --from must-gather/ -o json\n"});
     why.add_option("VM", request.subject,
                    "a VM or one of its launcher pods, NAMESPACE/NAME or a name that only one has")

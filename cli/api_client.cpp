@@ -91,6 +91,26 @@ public:
             "/nodes/" + percent_encode(node) + "/upgradeimpact");
     }
 
+    /// A VM first: one may be called as launchers are.
+    Result<cluster::CauseStory> why(const std::string& name) override {
+        const auto slash = name.find('/');
+        if (slash == std::string::npos) {
+            return fail(Errc::invalid,
+                        "expected NAMESPACE/NAME of a VM or of one of its launcher pods to ask the "
+                        "cluster about, found " +
+                            name);
+        }
+        const auto space = "/namespaces/" + percent_encode(name.substr(0, slash));
+        const auto object = percent_encode(name.substr(slash + 1)) + "/why";
+        auto story =
+            ask<cluster::CauseStory, v1::WhyResponse>(space + "/virtualmachineinstances/" + object);
+        const bool launcher = name.substr(slash + 1).starts_with("virt-launcher-");
+        if (!story && story.error().code == Errc::not_found && launcher) {
+            return ask<cluster::CauseStory, v1::WhyResponse>(space + "/pods/" + object);
+        }
+        return story;
+    }
+
 private:
     [[nodiscard]] static Result<std::string> path_of(const fleet::FleetSubject& subject) {
         const auto& [kind, name, node] = subject.subject;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <optional>
 #include <string>
+#include <utility>
 
+#include "cli/progress.h"
 #include "cli/request.h"
 #include "cli/session.h"
 #include "cli/text.h"
@@ -42,12 +44,31 @@ int run_stuck(Session& session, const Request& request) {
 }
 
 int run_why(Session& session, const Request& request) {
+    if (!session.asks_dump()) {
+        auto fleet = session.fleet();
+        if (!fleet) {
+            return session.fail_with(std::move(fleet.error()).within("why"));
+        }
+        const auto story = [&session, &fleet, &request] {
+            const Progress progress(session.waits_for(), session.progress());
+            return (*fleet)->why(request.subject);
+        }();
+        return story ? session.show(*story) : session.fail_with(story.error());
+    }
     const auto dump = session.records();
     if (!dump) {
         return session.fail_with(Error{dump.error()}.within("why"));
     }
     const auto story = cluster::find_story(dump->records, request.subject);
-    return story ? session.show(*story) : session.fail_with(story.error());
+    if (story) {
+        return session.show(*story);
+    }
+    auto error = story.error();
+    if (error.code == Errc::not_found && session.asks_live()) {
+        error.message +=
+            "; what is gone from the API server the aggregator may know still: --aggregator kube:";
+    }
+    return session.fail_with(error);
 }
 
 }  // namespace scout::cli

@@ -87,6 +87,7 @@ public:
     [[nodiscard]] Result<cluster::RecordDump> records();
     [[nodiscard]] const Clock& clock() const noexcept { return *surroundings_.clock; }
     [[nodiscard]] bool asks_dump() const noexcept { return dump_.live || !dump_.paths.empty(); }
+    [[nodiscard]] bool asks_live() const noexcept { return dump_.live; }
     /// The answer comes of the objects of a cluster, here or with the cluster's own aggregator: VMs
     /// are VMIs then, and have namespaces.
     [[nodiscard]] bool asks_cluster() const {

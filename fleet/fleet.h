@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cluster/cause_story.h"
 #include "fleet/answers.h"
 #include "migration/baseline.h"
 #include "migration/comparison.h"
@@ -67,6 +68,9 @@ public:
         const std::vector<std::string>& nodes) = 0;
     [[nodiscard]] virtual Result<migration::UpgradeImpact> upgrade_impact(
         const std::string& node) = 0;
+    /// What became of a VM, or of one of its launchers, after it is gone too. Only the aggregator
+    /// of a cluster keeps that: of all others invalid.
+    [[nodiscard]] virtual Result<cluster::CauseStory> why(const std::string& name);
 };
 
 }  // namespace scout::fleet

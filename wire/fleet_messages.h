@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/result.h"
+#include "cluster/cause_story.h"
 #include "fleet/answers.h"
 #include "fleet/fleet.h"
 #include "virt_scout/v1/fleet.pb.h"
@@ -19,6 +20,7 @@ namespace v1 = virt_scout::v1;
 [[nodiscard]] Result<fleet::NodeDetail> from_wire(const v1::NodeResponse& response);
 [[nodiscard]] Result<fleet::GuestsAnswer> from_wire(const v1::GuestsResponse& response);
 [[nodiscard]] Result<fleet::AnyMatrix> from_wire(const v1::MatrixResponse& response);
+[[nodiscard]] Result<cluster::CauseStory> from_wire(const v1::WhyResponse& response);
 [[nodiscard]] Result<fleet::GuestLine> guest_from_wire(const std::string& node,
                                                        const v1::Guest& guest);
 
@@ -28,5 +30,6 @@ namespace v1 = virt_scout::v1;
 [[nodiscard]] v1::GuestsResponse to_wire(const fleet::GuestsAnswer& answer);
 [[nodiscard]] v1::MatrixResponse to_wire(const fleet::LevelsAnswer& answer);
 [[nodiscard]] v1::WhereResponse to_wire(const migration::Placement& placement);
+[[nodiscard]] v1::WhyResponse to_wire(const cluster::CauseStory& story);
 
 }  // namespace scout::wire

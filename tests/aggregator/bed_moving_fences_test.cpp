@@ -157,6 +157,45 @@ TEST_F(BedMovingFencesTest, PlainMigrationsAreMadeAndRemovedUntilTheyEnd) {
     EXPECT_THAT(remove(kube::resources::migrations(), "over"), HasSubstr("has ended"));
 }
 
+TEST_F(BedMovingFencesTest, OfAMigrationOfOthersTheAnnotationsThatSayWhoWantedItAreLeft) {
+    create(kube::resources::migrations(), shop,
+           {{"metadata", {{"name", "theirs"}, {"annotations", {{"a", "b"}}}}},
+            {"spec", {{"vmiName", "web"}}}});
+    const kube::Target theirs{.resource = kube::resources::migrations(),
+                              .object = {.space = shop, .name = "theirs"}};
+    const auto note = [this, &theirs](const std::string& body) {
+        return refusal(call(own->merge_patch(theirs, body, trial)));
+    };
+    // A new policy is in force a moment after it was taken.
+    ASSERT_TRUE(
+        run_until([&note] { return !note(R"({"metadata":{"labels":{"x":"y"}}})").empty(); }));
+    EXPECT_EQ(
+        note(R"({"metadata":{"annotations":{"virt-scout.io/migration-cause":"drain",)"
+             R"("virt-scout.io/requested-by":"ann","virt-scout.io/migration-mode":"PostCopy"}}})"),
+        "");
+    EXPECT_EQ(note(R"({"metadata":{"annotations":{"virt-scout.io/migration-cause":null}}})"), "");
+
+    EXPECT_THAT(note(R"({"metadata":{"annotations":{"virt-scout.io/migration-cause":"moon"}}})"),
+                HasSubstr("words that there are"));
+    EXPECT_THAT(note(R"({"metadata":{"annotations":{"virt-scout.io/migration-mode":"Fast"}}})"),
+                HasSubstr("words that there are"));
+    EXPECT_THAT(note(R"({"metadata":{"annotations":{"virt-scout.io/requested-by":")" +
+                     std::string(300, 'x') + R"("}}})"),
+                HasSubstr("words that there are"));
+    EXPECT_THAT(note(R"({"metadata":{"annotations":{"kubevirt.io/evacuationMigration":"n1"}}})"),
+                HasSubstr("changes only virt-scout.io/migration-cause"));
+    EXPECT_THAT(note(R"({"metadata":{"annotations":{"a":null}}})"), HasSubstr("changes only"));
+    EXPECT_THAT(note(R"({"metadata":{"labels":{"a":"b"}}})"), HasSubstr("nothing else of it"));
+    EXPECT_THAT(note(R"({"metadata":{"finalizers":["a.example/b"]}})"),
+                HasSubstr("nothing else of it"));
+    EXPECT_THAT(note(R"({"spec":{"vmiName":"db"}})"), HasSubstr("nothing else of it"));
+    EXPECT_THAT(refusal(call(own->merge_patch({.resource = kube::resources::migrations(),
+                                               .object = theirs.object,
+                                               .subresource = "status"},
+                                              R"({"status":{"phase":"Failed"}})", trial))),
+                HasSubstr("cannot patch"));
+}
+
 TEST_F(BedMovingFencesTest, OfPodsLaunchersAreEvictedAndTargetsRemoved) {
     make_pod("virt-launcher-web-a", {{"kubevirt.io", "virt-launcher"}});
     make_pod("virt-launcher-web-b",

@@ -169,6 +169,8 @@ protected:
                                   "create subjectaccessreviews", "create tokenreviews"}) &&
                !is_one_of(right,
                           {"get virtualmachineinstances", "patch virtualmachineinstances",
+                           "get virtualmachineinstancemigrations",
+                           "patch virtualmachineinstancemigrations", "list events",
                            "create virtualmachineinstancemigrations",
                            "delete virtualmachineinstancemigrations", "create pods/eviction",
                            "delete pods", "update virtualmachineinstances/evacuate",

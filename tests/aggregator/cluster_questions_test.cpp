@@ -34,6 +34,7 @@ using migration::Verdict;
 using scout::test::FakeServer;
 using scout::test::Peer;
 using scout::test::SeenRequest;
+using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -169,13 +170,15 @@ protected:
                           client,
                           clock,
                           cluster::level_settings({})};
+    CauseHistory history;
     ClusterQuestions questions{{.nodes = nodes,
                                 .kubevirts = kubevirts,
                                 .vmis = vmis,
                                 .migrations = migrations,
                                 .launchers = launchers,
                                 .profiles = profiles,
-                                .settings = settings},
+                                .settings = settings,
+                                .history = history},
                                {},
                                pool,
                                clock};
@@ -341,6 +344,86 @@ TEST_F(ClusterQuestionsTest, TellsWhatIsWrongWithAQuestion) {
                              .options = {},
                              .may_see_nodes = true});
     EXPECT_EQ(nobody.error().code, Errc::not_found);
+}
+
+TEST_F(ClusterQuestionsTest, TellsWhatBecameOfAVmAfterItIsGone) {
+    const auto early = ask({.kind = Question::Kind::vmi_why, .space = "shop", .name = "db"});
+    EXPECT_EQ(early.error().code, Errc::unavailable);
+    read_all();
+    KeptEnd end{.space = "shop",
+                .vmi_name = "db",
+                .pod = "virt-launcher-db-abcde",
+                .pod_uid = "p",
+                .node = "east",
+                .phase = "Failed",
+                .ended = clock.wall(),
+                .answer = {}};
+    end.answer = {.cause = migration::Cause::node_pressure,
+                  .resource = "memory",
+                  .evidence = {"node east has MemoryPressure"},
+                  .certain = true,
+                  .ended = true};
+    history.put(std::move(end), clock.wall());
+    KeptMove move{.space = "shop", .vmi_name = "db", .uid = "m", .move = {}};
+    move.move.name = "kubevirt-evacuation-x";
+    move.move.phase = "Succeeded";
+    move.move.mode = "PreCopy";
+    move.move.source = "west";
+    move.move.target = "east";
+    move.move.created = clock.wall();
+    move.move.request = {.requester = migration::Requester::drain, .user = {}, .why = "evicted"};
+    history.put(std::move(move), clock.wall());
+
+    const auto of_vm = ask(
+        {.kind = Question::Kind::vmi_why, .space = "shop", .name = "db", .may_see_nodes = true});
+    ASSERT_TRUE(of_vm) << of_vm.error().message;
+    FakeServer api(saying(*of_vm));
+    const auto story = reader_of(api, clock)->why("shop/db");
+    ASSERT_TRUE(story) << story.error().message;
+    EXPECT_EQ(story->vmi, "shop/db");
+    EXPECT_EQ(story->vmi_phase, "");
+    EXPECT_EQ(story->pod, "virt-launcher-db-abcde");
+    EXPECT_EQ(story->pod_phase, "");
+    EXPECT_EQ(story->node, "east");
+    EXPECT_EQ(story->ended, clock.wall());
+    EXPECT_EQ(story->answer.cause, migration::Cause::node_pressure);
+    EXPECT_EQ(story->answer.resource, "memory");
+    EXPECT_THAT(story->answer.evidence, ElementsAre("node east has MemoryPressure"));
+    EXPECT_TRUE(story->answer.certain);
+    ASSERT_THAT(story->moves, SizeIs(1));
+    EXPECT_EQ(story->moves.front().request.requester, migration::Requester::drain);
+    EXPECT_EQ(story->moves.front().mode, "PreCopy");
+    EXPECT_EQ(story->moves.front().created, clock.wall());
+
+    const auto of_pod = ask({.kind = Question::Kind::pod_why,
+                             .space = "shop",
+                             .name = "virt-launcher-db-abcde",
+                             .may_see_nodes = true});
+    EXPECT_EQ(of_pod, of_vm);
+    const auto hidden = ask({.kind = Question::Kind::vmi_why, .space = "shop", .name = "db"});
+    ASSERT_TRUE(hidden) << hidden.error().message;
+    EXPECT_THAT(*hidden, AllOf(Not(HasSubstr("east")), Not(HasSubstr("west"))));
+    EXPECT_THAT(*hidden, HasSubstr("node (a node) has MemoryPressure"));
+}
+
+TEST_F(ClusterQuestionsTest, OfAVmThatRunsNothingIsToldToHaveEndedItAndOfNoneThatItIsNotKnown) {
+    read_all();
+    const auto runs = ask({.kind = Question::Kind::vmi_why, .space = "shop", .name = "web"});
+    ASSERT_TRUE(runs) << runs.error().message;
+    FakeServer api(saying(*runs));
+    const auto story = reader_of(api, clock)->why("shop/web");
+    ASSERT_TRUE(story) << story.error().message;
+    EXPECT_EQ(story->vmi_phase, "Running");
+    EXPECT_EQ(story->answer.cause, std::nullopt);
+    EXPECT_FALSE(story->answer.ended);
+
+    for (const auto kind : {Question::Kind::vmi_why, Question::Kind::pod_why}) {
+        const auto nobody = ask({.kind = kind, .space = "shop", .name = "wbe"});
+        ASSERT_FALSE(nobody);
+        EXPECT_EQ(nobody.error().code, Errc::not_found);
+        EXPECT_THAT(nobody.error().message, HasSubstr("in the last 1d anything is kept"));
+    }
+    EXPECT_THAT(reader_of(api, clock)->why("web").error().message, HasSubstr("NAMESPACE/NAME"));
 }
 
 TEST_F(ClusterQuestionsTest, ScoutctlSaysWhatIsMissing) {

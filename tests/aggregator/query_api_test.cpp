@@ -146,6 +146,16 @@ TEST_F(QueryApiTest, EachPathIsOneQuestionAndNeedsItsRights) {
                             "ns",
                             "vm",
                             {"get virtualmachineinstances ns/vm", "list nodes"}},
+                           {"/namespaces/ns/virtualmachineinstances/vm/why",
+                            Kind::vmi_why,
+                            "ns",
+                            "vm",
+                            {"get virtualmachineinstances ns/vm", "list nodes"}},
+                           {"/namespaces/ns/pods/virt-launcher-vm-x/why",
+                            Kind::pod_why,
+                            "ns",
+                            "virt-launcher-vm-x",
+                            {"get pods ns/virt-launcher-vm-x", "list nodes"}},
                            {"/matrix", Kind::matrix, "", "", {"list nodes"}},
                            {"/baseline", Kind::baseline, "", "", {"list nodes"}}}) {
         api.specs.clear();
@@ -169,7 +179,7 @@ TEST_F(QueryApiTest, EachPathIsOneQuestionAndNeedsItsRights) {
         }
         EXPECT_EQ(asked, each.rights) << each.path;
     }
-    EXPECT_EQ(queries.counters().answered, 9U);
+    EXPECT_EQ(queries.counters().answered, 11U);
 }
 
 TEST_F(QueryApiTest, WhoMayNotListNodesSeesNoneOfThem) {
@@ -344,7 +354,8 @@ TEST_F(QueryApiTest, DiscoveryNeedsNoRightAndListsWhatThereIs) {
     }
     EXPECT_THAT(
         names, ElementsAre("nodes", "nodes/where", "nodes/upgradeimpact", "virtualmachineinstances",
-                           "virtualmachineinstances/where", "matrix", "baseline"));
+                           "virtualmachineinstances/where", "virtualmachineinstances/why",
+                           "pods/why", "matrix", "baseline"));
     EXPECT_TRUE(api.specs.empty());
 }
 

@@ -100,7 +100,8 @@ TEST(WhyCommandTest, AnswersOfThePodWhatItAnswersOfTheVm) {
 
 TEST(RecordCommandsTest, RefuseWhatCannotBeAnswered) {
     const std::vector<std::pair<std::vector<std::string>, std::string>> cases{
-        {{"why", "shop/db"}, "why: expected --from with a dump of a cluster, or --live"},
+        {{"why", "shop/db", "--aggregator", "unix:/nowhere"},
+         "what became of shop/db is kept by the aggregator of a cluster alone"},
         {{"stuck"}, "stuck: expected --from"},
         {{"why", "shop/dbb", "--from", "night"}, "did you mean 'shop/db'?"},
         {{"stuck", "--from", "night", "--at", "yesterday"}, "--at: expected a time as"},

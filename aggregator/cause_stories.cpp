@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "aggregator/cause_stories.h"
+
+#include <set>
+#include <string>
+#include <utility>
+
+#include "base/duration.h"
+
+namespace scout::aggregator {
+namespace {
+
+using Kind = Question::Kind;
+
+void replace_all(std::string& text, const std::string& what, std::string_view by) {
+    for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size())) {
+        text.replace(at, what.size(), by);
+    }
+}
+
+/// Their names stand in sentences too.
+void hide_nodes(cluster::CauseStory& story) {
+    constexpr std::string_view hidden = "(a node)";
+    std::set<std::string, std::greater<>> names;  // a longer name before one that it begins with
+    const auto hide = [&names](std::string& name) {
+        if (!name.empty()) {
+            names.insert(std::exchange(name, {}));
+        }
+    };
+    hide(story.node);
+    for (auto& move : story.moves) {
+        hide(move.source);
+        hide(move.target);
+    }
+    for (const auto& name : names) {
+        for (auto& sentence : story.answer.evidence) {
+            replace_all(sentence, name, hidden);
+        }
+        for (auto& move : story.moves) {
+            replace_all(move.failure, name, hidden);
+            replace_all(move.request.why, name, hidden);
+        }
+    }
+}
+
+}  // namespace
+
+Result<cluster::CauseStory> CauseStories::tell(const Question& question) const {
+    if (!sources_.vmis.synced() || !sources_.launchers.synced()) {
+        return fail(Errc::unavailable, "VMIs and launchers have not been read yet");
+    }
+    auto story = question.kind == Kind::pod_why ? of_pod(question) : of_vmi(question);
+    if (story && !question.may_see_nodes) {
+        hide_nodes(*story);
+    }
+    return story;
+}
+
+Result<cluster::CauseStory> CauseStories::of_vmi(const Question& question) const {
+    cluster::CauseStory story;
+    add_vm(story, question.space, question.name);
+    const auto* const end = sources_.history.last_end(question.space, question.name);
+    if (end != nullptr) {
+        take_end(story, *end);
+    } else if (story.vmi_phase.empty() && story.moves.empty()) {
+        return fail(nothing_known(question));
+    }
+    return story;
+}
+
+Result<cluster::CauseStory> CauseStories::of_pod(const Question& question) const {
+    cluster::CauseStory story;
+    const auto* const end = sources_.history.end_of_pod(question.space, question.name);
+    const auto pod = sources_.launchers.find(question.space, question.name);
+    if (end != nullptr) {
+        add_vm(story, question.space, end->vmi_name);
+        take_end(story, *end);
+    } else if (pod) {
+        add_vm(story, question.space, pod->vmi_name);
+        story.pod = pod->meta.name;
+        story.pod_phase = pod->phase.str();
+        story.node = pod->node.str();
+    } else {
+        return fail(nothing_known(question));
+    }
+    return story;
+}
+
+void CauseStories::add_vm(cluster::CauseStory& story, std::string_view space,
+                          std::string_view name) const {
+    story.vmi = std::string{space} + "/" + std::string{name};
+    if (const auto vmi = sources_.vmis.find(space, name)) {
+        story.vmi_phase = vmi->phase.str();
+        story.node = vmi->node.str();
+        for (const auto& active : vmi->active_pods) {
+            const auto pod = sources_.launchers.find_uid(active.uid);
+            if (pod && pod->node == vmi->node) {
+                story.pod = pod->meta.name;
+                story.pod_phase = pod->phase.str();
+            }
+        }
+    }
+    story.moves = sources_.history.moves(space, name);
+}
+
+void CauseStories::take_end(cluster::CauseStory& story, const KeptEnd& end) const {
+    const auto pod = sources_.launchers.find(end.space, end.pod);
+    story.pod = end.pod;
+    story.pod_phase = pod ? pod->phase.str() : std::string{};
+    story.node = end.node;
+    story.ended = end.ended;
+    story.answer = end.answer;
+}
+
+Error CauseStories::nothing_known(const Question& question) const {
+    const auto keep = sources_.history.keep();
+    return {Errc::not_found,
+            std::string{question.kind == Kind::pod_why ? "no launcher " : "no VMI "} +
+                question.space + "/" + question.name + " is there, and of none that was " +
+                (keep.count() == 0 ? std::string{"anything is kept (spec.history.keep is 0s)"}
+                                   : "in the last " + format_duration(keep) + " anything is kept")};
+}
+
+}  // namespace scout::aggregator

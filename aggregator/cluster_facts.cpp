@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// What /metrics and /readyz tell of a cluster.
+#include "aggregator/cluster_parts.h"
+
+namespace scout::aggregator {
+
+ClusterFacts ClusterSide::facts() const {
+    ClusterFacts facts;
+    facts.leads = parts_->elector.leads();
+    facts.synced = parts_->labels.synced();
+    facts.kinds = parts_->objects.kinds();
+    for (const auto& [plural, trouble] : facts.kinds) {
+        facts.trouble += (facts.trouble.empty() || trouble.empty() ? "" : "; ") + trouble;
+    }
+    if (parts_->elector.holder().empty()) {
+        facts.leaderless = parts_->elector.trouble();
+    }
+    facts.nodes = parts_->objects.nodes.size();
+    facts.nodes_by_profile = parts_->labels.keeper().by_profile();
+    facts.nodes_profile_unused = parts_->labels.keeper().profile_unused();
+    facts.profiles = parts_->profiles.counters();
+    facts.labels_out_of_step = parts_->labels.out_of_step();
+    facts.labels_written = parts_->labels.counters().written;
+    facts.labels_failed = parts_->labels.counters().failed;
+    if (parts_->needs_certificate()) {
+        facts.serving = parts_->certificates.facts();
+    }
+    facts.agents_certified = parts_->agents.count();
+    facts.placement = parts_->placement.counters();
+    facts.grace = parts_->grace.counters();
+    if (parts_->queries != nullptr) {
+        facts.queries = parts_->queries->counters();
+    }
+    if (const auto* const mover = parts_->mover.get()) {
+        facts.evacuations = mover->desk.counters();
+        facts.hook = mover->hook.counters();
+    }
+    if (const auto* const causes = parts_->causes.get()) {
+        facts.launcher_ends = causes->ends.counters();
+        facts.migrations = causes->moves.counters();
+        facts.causes_unwritten = causes->moves.failed();
+        facts.history_entries = parts_->history.size();
+        facts.history_bytes = parts_->history.bytes();
+    }
+    facts.crowded_out = parts_->https == nullptr ? 0 : parts_->https->crowded_out();
+    return facts;
+}
+
+}  // namespace scout::aggregator

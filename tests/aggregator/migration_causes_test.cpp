@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <utility>
+
+#include <boost/json/array.hpp>
+#include <boost/json/serialize.hpp>
+#include <gmock/gmock.h>
+
+#include "tests/aggregator/causes_fixture.h"
+
+namespace scout::aggregator {
+namespace {
+
+namespace json = boost::json;
+using migration::Requester;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using namespace std::chrono_literals;
+
+constexpr const char* evacuation = "kubevirt-evacuation-x";
+
+class MigrationCausesTest : public CausesFixture {
+protected:
+    void evacuate(json::object status = {{"phase", "Pending"}}, json::object annotations = {}) {
+        annotations["kubevirt.io/evacuationMigration"] = "n1";
+        put_full_move(evacuation, {{"annotations", std::move(annotations)}},
+                      {{"priority", "system-critical"}}, std::move(status));
+    }
+    /// The annotations of the last write.
+    [[nodiscard]] json::object noted(const std::string& name) {
+        EXPECT_TRUE(run_until([&] { return !written(name).empty(); })) << name;
+        const auto bodies = written(name);
+        return bodies.empty() ? json::object{}
+                              : bodies.back().at("metadata").at("annotations").as_object();
+    }
+    [[nodiscard]] std::uint64_t counted(Requester requester, std::size_t mode,
+                                        std::size_t failed) const {
+        return migration_causes->counters()
+            .at(static_cast<std::size_t>(requester))
+            .at(mode)
+            .at(failed);
+    }
+};
+
+TEST_F(MigrationCausesTest, OnEachMigrationItIsWrittenWhoWantedIt) {
+    start_causes();
+    evacuate();
+
+    EXPECT_EQ(noted(evacuation), (json::object{{"virt-scout.io/migration-cause", "drain"}}));
+    const auto body = written(evacuation).front();
+    EXPECT_EQ(body.at("metadata").at("uid"), "move kubevirt-evacuation-x");
+    EXPECT_EQ(body.at("apiVersion"), "kubevirt.io/v1");
+    EXPECT_FALSE(body.contains("spec"));
+    ASSERT_TRUE(run_until([this] { return !told("MigrationRequested").empty(); }));
+    EXPECT_THAT(told("MigrationRequested"),
+                ElementsAre(AllOf(HasSubstr("web: migration kubevirt-evacuation-x"),
+                                  HasSubstr("wanted by drain"))));
+    EXPECT_EQ(history.moves("shop", "web").size(), 1U);
+}
+
+TEST_F(MigrationCausesTest, OfAUserTheClientIsNamedWhereNothingElseIsKnown) {
+    start_causes();
+    put_full_move("mine",
+                  {{"managedFields",
+                    {{{"manager", "kubectl-create"}, {"operation", "Update"}, {"time", now()}}}}},
+                  {}, {});
+
+    EXPECT_EQ(noted("mine"), (json::object{{"virt-scout.io/migration-cause", "user"},
+                                           {"virt-scout.io/requested-by", "kubectl-create"}}));
+}
+
+TEST_F(MigrationCausesTest, AnEvacuationOfWhatTheKubeletKillsIsNodePressure) {
+    put_vmi("web", "n1", {{"activePods", {{"pod of web", "n1"}}}});
+    put_event("Pod/virt-launcher-web-a", "Evicted", "The node was low on resource: memory.");
+    start_causes();
+    evacuate();
+
+    EXPECT_EQ(noted(evacuation).at("virt-scout.io/migration-cause"), "node-pressure");
+}
+
+TEST_F(MigrationCausesTest, OneOfANodeThatShutsDownIsThat) {
+    put_event("Node/n1", "NodeShutdown", "Shutdown manager detected shutdown event");
+    start_causes();
+    evacuate();
+
+    EXPECT_EQ(noted(evacuation).at("virt-scout.io/migration-cause"), "shutdown");
+}
+
+TEST_F(MigrationCausesTest, OneOfALauncherThatAnAgentNamedIsNodePressure) {
+    start_causes();
+    open(1, "n1");
+    name(1, "moving");
+    evacuate();
+
+    EXPECT_EQ(noted(evacuation).at("virt-scout.io/migration-cause"), "node-pressure");
+}
+
+TEST_F(MigrationCausesTest, HowItEndedIsWrittenThenAndCounted) {
+    start_causes();
+    evacuate();
+    ASSERT_FALSE(noted(evacuation).empty());
+    const json::object state{{"mode", "PostCopy"},
+                             {"sourceNode", "n1"},
+                             {"targetNode", "n2"},
+                             {"completed", true},
+                             {"sourcePod", "virt-launcher-web-a"},
+                             {"startTimestamp", now()}};
+    evacuate({{"phase", "Running"}}, {{"virt-scout.io/migration-cause", "drain"}});
+    settle();
+    EXPECT_EQ(written(evacuation).size(), 1U);
+    evacuate({{"phase", "Succeeded"}, {"migrationState", state}},
+             {{"virt-scout.io/migration-cause", "drain"}});
+
+    ASSERT_TRUE(run_until([this] { return written(evacuation).size() == 2; }));
+    EXPECT_EQ(noted(evacuation), (json::object{{"virt-scout.io/migration-cause", "drain"},
+                                               {"virt-scout.io/migration-mode", "PostCopy"}}));
+    EXPECT_EQ(mode_word(2), "PostCopy");
+    EXPECT_EQ(counted(Requester::drain, 2, 0), 1U);
+    EXPECT_EQ(told("MigrationRequested").size(), 1U);
+    const auto kept = history.moves("shop", "web");
+    ASSERT_EQ(kept.size(), 1U);
+    EXPECT_EQ(kept.front().mode, "PostCopy");
+    EXPECT_EQ(kept.front().target, "n2");
+    EXPECT_THAT(kept.front().request.why, HasSubstr("evicted through the API"));
+}
+
+TEST_F(MigrationCausesTest, OneThatFailedBeforeItRanHasNoMode) {
+    start_causes();
+    evacuate();
+    ASSERT_FALSE(noted(evacuation).empty());
+    evacuate({{"phase", "Failed"}}, {{"virt-scout.io/migration-cause", "drain"}});
+
+    ASSERT_TRUE(run_until([this] { return counted(Requester::drain, 0, 1) == 1; }));
+    settle();
+    EXPECT_EQ(written(evacuation).size(), 1U);
+}
+
+TEST_F(MigrationCausesTest, WhatIsThereIsNotWrittenAgainAndWhatIsWrongIs) {
+    put_full_move("right", {{"annotations", {{"virt-scout.io/migration-cause", "forecast"}}}}, {},
+                  {{"phase", "Running"}});
+    put_full_move("wrong", {{"annotations", {{"virt-scout.io/migration-cause", "moon"}}}}, {},
+                  {{"phase", "Running"}});
+    start_causes();
+
+    EXPECT_EQ(noted("wrong").at("virt-scout.io/migration-cause"), "user");
+    settle();
+    EXPECT_THAT(written("right"), IsEmpty());
+    EXPECT_EQ(history.moves("shop", "web").size(), 2U);
+}
+
+TEST_F(MigrationCausesTest, WhatEndedLongAgoIsLeftAlone) {
+    put_full_move("old", {{"creationTimestamp", "2024-01-01T00:00:00Z"}}, {},
+                  {{"phase", "Succeeded"}});
+    put_full_move("young", {}, {},
+                  {{"phase", "Succeeded"}, {"migrationState", {{"mode", "PreCopy"}}}});
+    start_causes();
+
+    EXPECT_EQ(noted("young"), (json::object{{"virt-scout.io/migration-cause", "user"},
+                                            {"virt-scout.io/migration-mode", "PreCopy"}}));
+    settle();
+    for (const auto& call : calls()) {
+        EXPECT_THAT(call, testing::Not(HasSubstr("/old")));
+    }
+    EXPECT_THAT(told("MigrationRequested"), IsEmpty());
+    EXPECT_EQ(counted(Requester::user, 1, 0), 0U);
+}
+
+TEST_F(MigrationCausesTest, OneThatDoesNotLeadWritesNothingUntilItDoes) {
+    start_causes();
+    lose_leadership();
+    evacuate();
+    ASSERT_TRUE(run_until([this] { return history.size() == 1; }));
+    settle();
+    EXPECT_THAT(written(evacuation), IsEmpty());
+    EXPECT_THAT(told("MigrationRequested"), IsEmpty());
+
+    lease.away = false;
+    clock.advance(3h);
+    EXPECT_EQ(noted(evacuation).at("virt-scout.io/migration-cause"), "drain");
+    ASSERT_TRUE(run_until([this] { return told("MigrationRequested").size() == 1; }));
+}
+
+TEST_F(MigrationCausesTest, AWriteThatIsRefusedIsCountedAndTheRestGoesOn) {
+    refuse_writes = 403;
+    start_causes();
+    evacuate();
+    ASSERT_TRUE(run_until([this] { return migration_causes->failed() == 1; }));
+    EXPECT_THAT(told("MigrationRequested"), IsEmpty());
+
+    refuse_writes = 0;
+    put_full_move("next", {}, {}, {});
+    EXPECT_EQ(noted("next").at("virt-scout.io/migration-cause"), "user");
+}
+
+TEST_F(MigrationCausesTest, OneThatIsGoneBeforeItIsReadIsNoMatter) {
+    start_causes();
+    evacuate();
+    moves.clear();
+    put_full_move("next", {}, {}, {});
+
+    EXPECT_FALSE(noted("next").empty());
+    EXPECT_EQ(migration_causes->failed(), 0U);
+}
+
+}  // namespace
+}  // namespace scout::aggregator
