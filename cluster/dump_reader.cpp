@@ -6,6 +6,7 @@
 
 #include "cluster/vm_placement.h"
 #include "kube/json.h"
+#include "kube/resource.h"
 
 namespace scout::cluster {
 namespace {
@@ -33,7 +34,11 @@ Dump DumpReader::take() {
                         .vmis = vmis_.take(),
                         .migrations = migrations_.take(),
                         .launchers = launchers_.take(),
-                        .profiles = profiles_.take()},
+                        .profiles = profiles_.take(),
+                        .policies = policies_.take(),
+                        .namespaces = namespaces_.take(),
+                        .plugins = plugins_.take(),
+                        .configs = configs_.take()},
             .left_out = walk_.take_left_out(),
             .files = walk_.files(),
             .moment = moment_,
@@ -80,7 +85,26 @@ Result<bool> DumpReader::decode(kube::JsonObject& object, std::string_view group
             return kubevirts_.put(walk_, kube::decode_kubevirt(object));
         }
     }
-    return false;
+    return decode_protecting(object, group, kind);
+}
+
+Result<bool> DumpReader::decode_protecting(kube::JsonObject& object, std::string_view group,
+                                           std::string_view kind) {
+    const auto is = [group, kind](const kube::Resource& resource) {
+        return kind == resource.kind && (group == resource.group || group.empty());
+    };
+    if (is(kube::resources::namespaces())) {
+        return namespaces_.put(walk_, kube::decode_labelled(object));
+    }
+    if (is(kube::resources::migration_policies())) {
+        return policies_.put(walk_, kube::decode_migration_policy(object));
+    }
+    if (is(kube::resources::scout_configs())) {
+        return configs_.put(walk_, kube::decode_scout_config(object));
+    }
+    // Others have plugins too.
+    return is(kube::resources::plugins()) ? plugins_.put(walk_, kube::decode_plugin(object))
+                                          : Result<bool>{false};
 }
 
 /// Heartbeats are of no use but here: in an informer they would make every node a changed one.

@@ -29,6 +29,8 @@ private:
     [[nodiscard]] Result<bool> decode(kube::JsonObject& object, std::string_view group,
                                       std::string_view kind);
     [[nodiscard]] Result<bool> decode_node(kube::JsonObject& object);
+    [[nodiscard]] Result<bool> decode_protecting(kube::JsonObject& object, std::string_view group,
+                                                 std::string_view kind);
     void tell_all_but_one(const std::vector<kube::KubeVirt>& kubevirts);
 
     DumpWalk walk_;
@@ -39,6 +41,10 @@ private:
     KnownObjects<kube::Migration> migrations_;
     KnownObjects<kube::LauncherPod> launchers_;
     KnownObjects<CpuProfile> profiles_;
+    KnownObjects<kube::MigrationPolicy> policies_;
+    KnownObjects<kube::LabelledObject> namespaces_;
+    KnownObjects<kube::Plugin> plugins_;
+    KnownObjects<kube::ScoutConfig> configs_;
 };
 
 }  // namespace scout::cluster

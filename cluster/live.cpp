@@ -28,6 +28,15 @@ struct Kinds {
         visit(profiles);
     }
 
+    [[nodiscard]] Objects take(std::vector<LeftOut>& left_out) const {
+        return {.nodes = nodes.take(left_out),
+                .kubevirts = kubevirts.take(left_out),
+                .vmis = vmis.take(left_out),
+                .migrations = migrations.take(left_out),
+                .launchers = launchers.take(left_out),
+                .profiles = profiles.take(left_out)};
+    }
+
     Kind<kube::Node> nodes;
     Kind<kube::KubeVirt> kubevirts;
     Kind<kube::Vmi> vmis;
@@ -36,25 +45,62 @@ struct Kinds {
     Kind<CpuProfile> profiles;
 };
 
-}  // namespace
+/// With what protects VMs.
+struct ProtectedKinds : Kinds {
+    ProtectedKinds(kube::Transport& transport, const Clock& clock)
+        : Kinds(transport, clock),
+          policies(transport, clock, kube::resources::migration_policies(),
+                   &kube::decode_migration_policy),
+          namespaces(transport, clock, kube::resources::namespaces(), &kube::decode_labelled),
+          plugins(transport, clock, kube::resources::plugins(), &kube::decode_plugin),
+          configs(transport, clock, kube::resources::scout_configs(), &kube::decode_scout_config) {}
 
-Result<Dump> read_cluster(const kube::ClusterAccess& access, const Clock& clock,
-                          std::chrono::milliseconds limit, const LiveProgress& progress) {
+    template <class Visit>
+    void each(Visit visit) {
+        Kinds::each(visit);
+        visit(policies);
+        visit(namespaces);
+        visit(plugins);
+        visit(configs);
+    }
+
+    [[nodiscard]] Objects take(std::vector<LeftOut>& left_out) const {
+        auto objects = Kinds::take(left_out);
+        objects.policies = policies.take(left_out);
+        objects.namespaces = namespaces.take(left_out);
+        objects.plugins = plugins.take(left_out);
+        objects.configs = configs.take(left_out);
+        return objects;
+    }
+
+    Kind<kube::MigrationPolicy> policies;
+    Kind<kube::LabelledObject> namespaces;
+    Kind<kube::Plugin> plugins;
+    Kind<kube::ScoutConfig> configs;
+};
+
+template <class AllKinds>
+Result<Dump> read(const kube::ClusterAccess& access, const Clock& clock,
+                  std::chrono::milliseconds limit, const LiveProgress& progress) {
     Dump dump;
-    const auto take = [&dump](const Kinds& kinds) {
-        auto& left_out = dump.left_out;
-        dump.objects = {.nodes = kinds.nodes.take(left_out),
-                        .kubevirts = kinds.kubevirts.take(left_out),
-                        .vmis = kinds.vmis.take(left_out),
-                        .migrations = kinds.migrations.take(left_out),
-                        .launchers = kinds.launchers.take(left_out),
-                        .profiles = kinds.profiles.take(left_out)};
-    };
-    if (auto known = read_kinds<Kinds>(access, clock, limit, progress, take); !known) {
+    const auto take = [&dump](const AllKinds& kinds) { dump.objects = kinds.take(dump.left_out); };
+    if (auto known = read_kinds<AllKinds>(access, clock, limit, progress, take); !known) {
         return fail(std::move(known.error()));
     }
     dump.moment = clock.wall();
     return dump;
+}
+
+}  // namespace
+
+Result<Dump> read_cluster(const kube::ClusterAccess& access, const Clock& clock,
+                          std::chrono::milliseconds limit, const LiveProgress& progress) {
+    return read<Kinds>(access, clock, limit, progress);
+}
+
+Result<Dump> read_protected_cluster(const kube::ClusterAccess& access, const Clock& clock,
+                                    std::chrono::milliseconds limit, const LiveProgress& progress) {
+    return read<ProtectedKinds>(access, clock, limit, progress);
 }
 
 }  // namespace scout::cluster

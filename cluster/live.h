@@ -25,4 +25,11 @@ using LiveProgress = std::function<void(std::string_view kind, std::size_t objec
                                         std::chrono::milliseconds limit,
                                         const LiveProgress& progress = {});
 
+/// With what decides about the protection of VMs too: MigrationPolicies, namespaces, our Plugin and
+/// the ScoutConfig.
+[[nodiscard]] Result<Dump> read_protected_cluster(const kube::ClusterAccess& access,
+                                                  const Clock& clock,
+                                                  std::chrono::milliseconds limit,
+                                                  const LiveProgress& progress = {});
+
 }  // namespace scout::cluster

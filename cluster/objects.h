@@ -7,9 +7,13 @@
 #include "base/result.h"
 #include "cluster/cpu_profile.h"
 #include "kube/objects/kubevirt.h"
+#include "kube/objects/labelled.h"
 #include "kube/objects/launcher_pod.h"
 #include "kube/objects/migration.h"
+#include "kube/objects/migration_policy.h"
 #include "kube/objects/node.h"
+#include "kube/objects/plugin.h"
+#include "kube/objects/scout_config.h"
 #include "kube/objects/vmi.h"
 
 namespace scout::cluster {
@@ -23,6 +27,11 @@ struct Objects {
     std::vector<kube::Migration> migrations;
     std::vector<kube::LauncherPod> launchers;
     std::vector<CpuProfile> profiles;
+    // What decides about a VM's protection, for who asks about that.
+    std::vector<kube::MigrationPolicy> policies = {};
+    std::vector<kube::LabelledObject> namespaces = {};
+    std::vector<kube::Plugin> plugins = {};
+    std::vector<kube::ScoutConfig> configs = {};
 };
 
 /// The KubeVirt object that is in force: the one with a phase (dossier §10), or the only one, for

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "migration/convergence.h"
 #include "migration/move_queue.h"
 
 namespace scout::migration {
@@ -16,16 +15,30 @@ Range exactly(std::uint64_t value) {
     return {.least = value, .likely = value, .most = value};
 }
 
-/// How long a move of so much takes at best; none: it does not end.
-std::optional<milliseconds> best_case(const MoveSubject& subject, const MoveAssumptions& assumed,
-                                      std::uint64_t bytes, milliseconds setup) {
+MigrationForecast forecast_of(const MoveSubject& subject, const MoveAssumptions& assumed,
+                              std::uint64_t bytes, milliseconds setup) {
+    constexpr std::uint64_t shared = 2;
+    constexpr std::uint64_t worst = 10;
     const MigrationLoad load{
         .memory = {.least = bytes, .likely = bytes, .most = std::max(bytes, subject.memory)},
         .dirty_rate = exactly(subject.dirty_rate.value_or(0)),
-        .bandwidth = exactly(assumed.bandwidth),
+        .bandwidth = {.least = assumed.bandwidth / worst,
+                      .likely = assumed.bandwidth / shared,
+                      .most = assumed.bandwidth},
         .setup = setup};
-    const auto course = forecast(load, subject.settings, subject.downtime).optimistic;
+    return forecast(load, subject.settings, subject.downtime);
+}
+
+/// How long a move of so much takes at best; none: it does not end.
+std::optional<milliseconds> best_case(const MoveSubject& subject, const MoveAssumptions& assumed,
+                                      std::uint64_t bytes, milliseconds setup) {
+    const auto course = forecast_of(subject, assumed, bytes, setup).optimistic;
     return course.moved() ? std::optional{course.duration} : std::nullopt;
+}
+
+/// More than the guest's memory is QEMU's own.
+std::uint64_t whole_of(const MoveSubject& subject) {
+    return std::min(subject.resident.value_or(0), subject.memory);
 }
 
 std::optional<milliseconds> duration_of(const MoveSubject& subject,
@@ -33,9 +46,7 @@ std::optional<milliseconds> duration_of(const MoveSubject& subject,
     if (subject.running && subject.remaining) {
         return best_case(subject, assumed, *subject.remaining, milliseconds{0});
     }
-    // More than the guest's memory is QEMU's own.
-    const auto bytes = std::min(subject.resident.value_or(0), subject.memory);
-    auto whole = best_case(subject, assumed, bytes, assumed.setup);
+    auto whole = best_case(subject, assumed, whole_of(subject), assumed.setup);
     if (whole && subject.running) {
         // The setup is over, whether it took that long or not.
         whole = std::max(milliseconds{0}, *whole - assumed.setup - *subject.running);
@@ -53,6 +64,10 @@ Outlook outlook_of(const MoveSubject& subject, const MoveAssumptions& assumed) {
             .abort_time = abort_time(abort),
             .liveness_kill = subject.liveness_kill,
             .pod_failed = subject.pod_failed};
+}
+
+MigrationForecast forecast_of(const MoveSubject& subject, const MoveAssumptions& assumed) {
+    return forecast_of(subject, assumed, whole_of(subject), assumed.setup);
 }
 
 std::vector<bool> queued_in_time(const std::vector<MoveCandidate>& candidates, unsigned slots) {

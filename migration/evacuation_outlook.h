@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "migration/abort_time.h"
+#include "migration/convergence.h"
 #include "migration/evacuation.h"
 #include "migration/eviction.h"
 #include "migration/migration_settings.h"
@@ -19,7 +20,9 @@ namespace scout::migration {
 
 /// Where nothing better is known; for the best case, since a VM that is let go for a guess is lost.
 struct MoveAssumptions {
-    std::uint64_t bandwidth = 1'250'000'000;  ///< bytes per second of the link
+    /// Bytes per second of the link, all of it. KubeVirt moves two VMs of a node at once, so half
+    /// of it is what is expected; at worst it is a link of a tenth.
+    std::uint64_t bandwidth = 1'250'000'000;
     /// From the request until the first page moves: scheduling, start of the target pod, hand-off.
     std::chrono::milliseconds setup{2'000};
 };
@@ -45,6 +48,11 @@ struct MoveSubject {
 /// is assumed. Of a migration that runs the duration is the rest: of what remains, where that is
 /// told, else of the forecast.
 [[nodiscard]] Outlook outlook_of(const MoveSubject& subject, const MoveAssumptions& assumed);
+
+/// A whole move, without the time that it waits for others. Its optimistic course is that of
+/// outlook_of(); the pessimistic one copies all of the memory.
+[[nodiscard]] MigrationForecast forecast_of(const MoveSubject& subject,
+                                            const MoveAssumptions& assumed);
 
 /// One evacuation and the others of its node.
 struct MoveCandidate {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kube/objects/read_meta.h"
+#include "kube/objects/read_migration_settings.h"
 #include "kube/objects/read_vmi.h"
 
 namespace scout::kube {
@@ -58,11 +59,26 @@ struct Demands {
     }
 };
 
+/// Where the memory of a guest is told.
+struct MemoryTexts {
+    SharedText now;    ///< status.memory.guestCurrent
+    SharedText given;  ///< spec.domain.memory.guest
+    SharedText asked;  ///< spec.domain.resources.requests.memory: the guest has as much then
+
+    [[nodiscard]] SharedText best() const {
+        return !now.empty() ? now : given.empty() ? asked : given;
+    }
+};
+
 }  // namespace
 
 Result<Vmi> decode_vmi(JsonObject& object) {
     Vmi vmi;
     Demands demands;
+    MemoryTexts memory;
+    QuantityText memory_now{memory.now};
+    QuantityText memory_given{memory.given};
+    QuantityText memory_asked{memory.asked};
     Keys node_affinity{demands.node_affinity};
     Keys pod_affinity{demands.pod_affinity};
     Keys pod_anti_affinity{demands.pod_anti_affinity};
@@ -76,6 +92,8 @@ Result<Vmi> decode_vmi(JsonObject& object) {
     const Nested spec{
         "spec",
         Nested{"domain", cpu, Nested{"machine", Field{"type", vmi.machine_asked}},
+               Nested{"memory", Field{"guest", memory_given}},
+               Nested{"resources", Nested{"requests", Field{"memory", memory_asked}}},
                Field{"launchSecurity", launch_security}, Field{"devices", devices}},
         Nested{"affinity", Field{"nodeAffinity", node_affinity}, Field{"podAffinity", pod_affinity},
                Field{"podAntiAffinity", pod_anti_affinity}},
@@ -93,6 +111,7 @@ Result<Vmi> decode_vmi(JsonObject& object) {
                        Field{"conditions", vmi.conditions},
                        Field{"migrationState", vmi.migration},
                        Nested{"machine", Field{"type", vmi.machine}},
+                       Nested{"memory", Field{"guestCurrent", memory_now}},
                        Nested{"topologyHints", Field{"tscFrequency", vmi.tsc_hz}}};
     auto status = object.read(
         metadata(vmi.meta, Field{"labels", vmi.labels}, Field{"deletionTimestamp", vmi.deletion},
@@ -100,6 +119,7 @@ Result<Vmi> decode_vmi(JsonObject& object) {
         spec, state);
     vmi.liveness_probe = !probe.empty();
     vmi.other_demands = demands.names();
+    vmi.memory = memory.best();
     return decoded(std::move(vmi), std::move(status));
 }
 

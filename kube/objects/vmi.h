@@ -69,6 +69,9 @@ struct Vmi {
     std::optional<MigrationState> migration;
     std::optional<std::int64_t> tsc_hz;  ///< status.topologyHints.tscFrequency
     std::optional<std::chrono::seconds> grace;
+    /// A quantity of bytes: what the guest has now, else what its specification gives it, or asks
+    /// of its node; empty: none of them is told.
+    SharedText memory;
     Labels node_selector;
     bool liveness_probe = false;  ///< spec.livenessProbe
     /// What else of its specification ties it to certain nodes, by the names of the fields:

@@ -150,8 +150,10 @@ TEST(VmiDecoderTest, ReadsSpecAndStatus) {
         "terminationGracePeriodSeconds":-1,"nodeSelector":{"disk":"ssd"},
         "domain":{"cpu":{"model":"host-model","features":[{"name":"invtsc","policy":"require"},
                                                           {"name":"pcid"}]},
-                  "machine":{"type":"q35"}}},
+                  "machine":{"type":"q35"},"memory":{"guest":"1Gi"},
+                  "resources":{"requests":{"memory":"3Gi"}}}},
       "status":{"phase":"Running","nodeName":"n1","evacuationNodeName":"n1",
+        "memory":{"guestAtBoot":"1Gi","guestCurrent":"2Gi"},
         "activePods":{"p1":"n1","p2":"n2"},"machine":{"type":"pc-q35-9"},
         "topologyHints":{"tscFrequency":2294787000},
         "conditions":[{"type":"LiveMigratable","status":"False","reason":"DisksNotLiveMigratable",
@@ -169,6 +171,7 @@ TEST(VmiDecoderTest, ReadsSpecAndStatus) {
     EXPECT_EQ(vmi->machine_asked, "q35");
     EXPECT_EQ(vmi->machine, "pc-q35-9");
     EXPECT_EQ(vmi->grace, 0s);
+    EXPECT_EQ(vmi->memory, "2Gi") << "what the guest has now";
     EXPECT_EQ(vmi->tsc_hz, 2294787000);
     EXPECT_EQ(vmi->evacuation_node, "n1");
     ASSERT_EQ(vmi->active_pods.size(), 2U);
@@ -181,6 +184,17 @@ TEST(VmiDecoderTest, ReadsSpecAndStatus) {
     EXPECT_EQ(vmi->migration->start, WallTime{1795815586500ms});
     EXPECT_TRUE(vmi->migration->failed);
     EXPECT_EQ(find_condition(vmi->conditions, "Ready"), nullptr);
+}
+
+TEST(VmiDecoderTest, TakesItsMemoryFromWhereItIsTold) {
+    const auto given = decode(&kube::decode_vmi, R"({"metadata":{"name":"a"},"spec":{"domain":{
+        "memory":{"guest":1073741824},"resources":{"requests":{"memory":"3Gi"}}}}})");
+    ASSERT_TRUE(given) << given.error().message;
+    EXPECT_EQ(given->memory, "1073741824");
+    const auto asked = decode(&kube::decode_vmi, R"({"metadata":{"name":"a"},"spec":{"domain":{
+        "memory":{},"resources":{"requests":{"cpu":2,"memory":"3Gi"}}}}})");
+    ASSERT_TRUE(asked) << asked.error().message;
+    EXPECT_EQ(asked->memory, "3Gi");
 }
 
 TEST(VmiDecoderTest, NamesWhatElseTiesItToNodes) {

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/vm_protection.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <utility>
+
+#include "cluster/evacuation_facts.h"
+#include "cluster/launcher_grace.h"
+#include "cluster/migration_numbers.h"
+#include "cluster/vm_placement.h"
+#include "kube/objects/new_pod.h"
+#include "migration/quantity.h"
+
+namespace scout::cluster {
+namespace {
+
+using migration::ProtectionVerdict;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr const char* gate_advice =
+    "add Plugins to spec.configuration.developerConfiguration.featureGates of the KubeVirt object "
+    "(KubeVirt 1.9 or newer)";
+constexpr const char* mode_advice =
+    R"(kubectl patch scoutconfig default --type merge -p '{"spec":{"evacuation":{"mode":"act"}}}')";
+constexpr const char* plugin_advice =
+    "the condition Protecting of the ScoutConfig says what keeps it from being there";
+constexpr const char* agent_advice = "see to virt-scout's agent on its node";
+constexpr const char* speed_advice =
+    "raise the bandwidth or completionTimeoutPerGiB, or allow auto-converge or post-copy, in a "
+    "MigrationPolicy or the KubeVirt object";
+
+std::uint64_t memory_of(const kube::Vmi& vmi) {
+    const auto memory = migration::Quantity::parse(vmi.memory.view());
+    return memory ? memory->rounded_up() : 0;
+}
+
+migration::StopTimes times_of(const kube::Vmi& vmi, const kube::LauncherPod* launcher) {
+    migration::StopTimes times{.vmi_grace = grace_of(vmi)};
+    if (launcher != nullptr) {
+        times.launcher_grace = launcher->launcher_grace;
+        times.pod_grace = launcher->grace;
+    }
+    return times;
+}
+
+/// "DisksNotLiveMigratable (disk x is …)"
+std::string said_by(const kube::Condition& condition) {
+    const auto& reason = condition.reason;
+    const auto& message = condition.message;
+    return reason.empty() || message.empty() ? reason.str() + message.str()
+                                             : reason.str() + " (" + message.str() + ")";
+}
+
+/// How it gets the time that it needs.
+std::string raise_advice(migration::StopLimit limit, seconds needed) {
+    const auto time = std::to_string(needed.count());
+    if (limit == migration::StopLimit::kubelet) {
+        return "on its node give the kubelet an evictionMaxPodGracePeriod (with soft thresholds) "
+               "and a shutdownGracePeriod of at least " +
+               time + " s";
+    }
+    const auto grace = std::max(needed - migration::launcher_patience, seconds{1});
+    auto advice =
+        "terminationGracePeriodSeconds: " + std::to_string(grace.count()) + " in the VM's template";
+    if (needed <= seconds{most_grace_seconds}) {
+        advice += ", or its annotation " + std::string{kube::grace_key} + ": \"" + time + "\"";
+    }
+    return advice + "; it holds for launchers that start then, as for a move";
+}
+
+std::string advice_for(const migration::ProtectionFacts& facts,
+                       const migration::ProtectionAnswer& answer) {
+    const bool fits = answer.forecast && answer.forecast->expected.moved() &&
+                      answer.forecast->expected.duration <= answer.left(facts.reserve);
+    switch (answer.verdict) {
+        case ProtectionVerdict::guarded:
+        case ProtectionVerdict::too_big:
+            if (fits) {
+                return {};
+            }
+            return answer.needed && *answer.needed > answer.budget.ends
+                       ? raise_advice(answer.budget.limit, *answer.needed)
+                       : speed_advice;
+        case ProtectionVerdict::strategy:
+            return facts.strategy == migration::EvictionStrategy::external
+                       ? std::string{}
+                       : "evictionStrategy: LiveMigrate in the VM's template, or in the KubeVirt "
+                         "object";
+        case ProtectionVerdict::not_migratable:
+        case ProtectionVerdict::no_hook:
+        case ProtectionVerdict::unknown:
+            break;
+    }
+    return {};
+}
+
+bool has_ended(const kube::LauncherPod& pod) {
+    return pod.phase == "Succeeded" || pod.phase == "Failed";
+}
+
+/// Of each node, which of its protected VMs are begun in time if all stop at once.
+void look_at_others(std::vector<VmProtection>& all, milliseconds reserve, unsigned at_once) {
+    std::unordered_map<std::string_view, std::vector<VmProtection*>> by_node;
+    for (auto& each : all) {
+        if (each.answer.verdict == ProtectionVerdict::guarded) {
+            by_node[each.node].push_back(&each);
+        }
+    }
+    for (auto& [node, vms] : by_node) {
+        std::vector<migration::MoveCandidate> candidates;
+        candidates.reserve(vms.size());
+        for (const auto* vm : vms) {
+            candidates.push_back({.duration = vm->answer.forecast->optimistic.duration,
+                                  .left = vm->answer.left(reserve)});
+        }
+        const auto in_time = migration::queued_in_time(candidates, at_once);
+        for (std::size_t i = 0; i < vms.size(); ++i) {
+            vms[i]->with_others = in_time[i];
+        }
+    }
+}
+
+const kube::ScoutConfig* config_in_force(const Objects& objects) {
+    const auto found = std::find_if(
+        objects.configs.begin(), objects.configs.end(),
+        [](const auto& config) { return config.meta.name == kube::ScoutConfig::name_in_force; });
+    return found == objects.configs.end() ? nullptr : &*found;
+}
+
+const kube::Plugin* our_plugin(const Objects& objects) {
+    const auto found =
+        std::find_if(objects.plugins.begin(), objects.plugins.end(),
+                     [](const auto& plugin) { return plugin.meta.name == hook_plugin_name; });
+    return found == objects.plugins.end() ? nullptr : &*found;
+}
+
+std::vector<migration::MigrationPolicy> plain_policies(const Objects& objects) {
+    std::vector<migration::MigrationPolicy> policies;
+    policies.reserve(objects.policies.size());
+    for (const auto& policy : objects.policies) {
+        policies.push_back(plain_policy(policy));
+    }
+    return policies;
+}
+
+}  // namespace
+
+bool is_running(const kube::Vmi& vmi) {
+    return vmi.phase == "Running" && !vmi.node.empty() && !vmi.deletion;
+}
+
+ProtectionRules::ProtectionRules(const kube::KubeVirt* kubevirt, const kube::ScoutConfig* config,
+                                 const kube::Plugin* plugin,
+                                 std::vector<migration::MigrationPolicy> policies)
+    : kubevirt_(kubevirt), policies_(std::move(policies)) {
+    std::vector<std::string> faults;
+    rules_ = evacuation_rules(config, kubevirt, faults);
+    everywhere_ = look_for_hook(config != nullptr, plugin);
+    if (plugin != nullptr && !plugin->hooks.empty()) {
+        left_out_ = left_out_by(plugin->hooks.front().condition);
+    }
+}
+
+/// The leader puts the Plugin in place in mode act alone, so it tells the mode where the
+/// ScoutConfig is not among the objects.
+ProtectionRules::Obstacle ProtectionRules::look_for_hook(bool has_config,
+                                                         const kube::Plugin* plugin) const {
+    const bool there = plugin != nullptr && !plugin->hooks.empty();
+    if (kubevirt_ != nullptr && !rules_.hooks) {
+        return {"KubeVirt lists no feature gate " + std::string{hooks_gate} +
+                    ", so it asks nobody before it stops a guest",
+                gate_advice};
+    }
+    if (rules_.mode != EvacuationMode::act && (has_config || !there)) {
+        return {"evacuation.mode is " + std::string{to_string(rules_.mode)} +
+                    ": no stop is held, and nothing is moved",
+                mode_advice};
+    }
+    if (!there) {
+        return {"there is no Plugin object " + std::string{hook_plugin_name} +
+                    ", by which KubeVirt asks agents",
+                plugin_advice};
+    }
+    return {};
+}
+
+ProtectionRules::Obstacle ProtectionRules::hook_on(const kube::Vmi& vmi,
+                                                   const VmSurroundings& around) const {
+    if (!everywhere_.why.empty()) {
+        return everywhere_;
+    }
+    if (around.node_gone) {
+        return {"there is no Node object of its node any more: KubeVirt moves nothing from there",
+                {}};
+    }
+    if (left_out_.contains(vmi.node.view())) {
+        return {"no agent that is alive answers for its node", agent_advice};
+    }
+    return {};
+}
+
+migration::ProtectionFacts ProtectionRules::facts_of(const kube::Vmi& vmi,
+                                                     const VmSurroundings& around) const {
+    migration::ProtectionFacts facts;
+    const auto of_cluster =
+        kubevirt_ == nullptr ? std::string_view{} : kubevirt_->eviction_strategy.view();
+    const auto own = vmi.eviction_strategy.view();
+    facts.strategy = migration::effective_strategy(own, of_cluster);
+    facts.strategy_said = own.empty() ? of_cluster : own;
+    if (const auto* said = kube::find_condition(vmi.conditions, "LiveMigratable")) {
+        facts.migratable = said->status == "True";
+        facts.not_migratable = *facts.migratable ? std::string{} : said_by(*said);
+    }
+    facts.no_hook = hook_on(vmi, around).why;
+    if (kubevirt_ == nullptr) {
+        facts.missing =
+            "the KubeVirt object, which says whether anybody is asked before its guest "
+            "is stopped, is not known";
+    }
+    const auto numbers = migration_numbers(
+        vmi, around.space == nullptr ? kube::Labels{} : *around.space, policies_, kubevirt_);
+    const auto memory = memory_of(vmi);
+    // How much of it is in use only its agent could tell, once it is told to stop.
+    facts.subject = {.times = times_of(vmi, around.launcher),
+                     .memory = memory,
+                     .resident = memory,
+                     .dirty_rate = std::nullopt,
+                     .settings = numbers.settings,
+                     .downtime = std::nullopt,
+                     .running = std::nullopt,
+                     .remaining = std::nullopt};
+    if (numbers.downtime_obeyed) {
+        facts.subject.downtime = numbers.settings.max_downtime;
+    }
+    if (around.kubelet != nullptr) {
+        facts.kubelet = *around.kubelet;
+    }
+    facts.reserve = rules_.reserve;
+    return facts;
+}
+
+VmProtection ProtectionRules::judge(const kube::Vmi& vmi, const VmSurroundings& around) const {
+    const auto facts = facts_of(vmi, around);
+    VmProtection out{.vmi = full_name(vmi.meta),
+                     .node = vmi.node.str(),
+                     .strategy = facts.strategy,
+                     .strategy_of_cluster = vmi.eviction_strategy.empty(),
+                     .memory = facts.subject.memory,
+                     .answer = migration::judge_protection(facts, {}),
+                     .advice = {},
+                     .with_others = std::nullopt};
+    out.advice = out.answer.verdict == ProtectionVerdict::no_hook ? hook_on(vmi, around).advice
+                                                                  : advice_for(facts, out.answer);
+    return out;
+}
+
+void VmNeighbours::add(const kube::LauncherPod& pod) {
+    if (!has_ended(pod) && !pod.node.empty()) {
+        launchers_.emplace(pod.vmi_uid, &pod);
+    }
+}
+
+void VmNeighbours::add(const kube::LabelledObject& space) {
+    spaces_.emplace(space.meta.name, &space.labels);
+}
+
+void VmNeighbours::add(const kube::Node& node) {
+    nodes_.insert(node.meta.name);
+}
+
+const kube::LauncherPod* VmNeighbours::launcher_of(const kube::Vmi& vmi) const {
+    const auto [begin, end] = launchers_.equal_range(vmi.meta.uid);
+    const auto found = std::find_if(
+        begin, end, [&vmi](const auto& entry) { return entry.second->node == vmi.node; });
+    return found == end ? nullptr : found->second;
+}
+
+VmSurroundings VmNeighbours::of(const kube::Vmi& vmi) const {
+    VmSurroundings around;
+    around.launcher = launcher_of(vmi);
+    around.node_gone = !nodes_.empty() && !nodes_.contains(vmi.node.view());
+    if (const auto space = spaces_.find(vmi.meta.space.view()); space != spaces_.end()) {
+        around.space = space->second;
+    }
+    if (kubelets_ != nullptr) {
+        const auto kubelet = kubelets_->find(vmi.node.view());
+        around.kubelet = kubelet == kubelets_->end() ? nullptr : &kubelet->second;
+    }
+    return around;
+}
+
+std::vector<VmProtection> vm_protections(const Objects& objects, const KubeletWords& kubelets) {
+    const auto* const kubevirt = kubevirt_in_force(objects.kubevirts);
+    const ProtectionRules rules(kubevirt, config_in_force(objects), our_plugin(objects),
+                                plain_policies(objects));
+    VmNeighbours neighbours(&kubelets);
+    const auto add_all = [&neighbours](const auto& all) {
+        for (const auto& each : all) {
+            neighbours.add(each);
+        }
+    };
+    add_all(objects.launchers);
+    add_all(objects.namespaces);
+    add_all(objects.nodes);
+    std::vector<VmProtection> out;
+    for (const auto& vmi : objects.vmis) {
+        if (is_running(vmi)) {
+            out.push_back(rules.judge(vmi, neighbours.of(vmi)));
+        }
+    }
+    look_at_others(out, rules.reserve(), slots(kubevirt, 0));
+    return out;
+}
+
+}  // namespace scout::cluster

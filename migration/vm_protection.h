@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "migration/convergence.h"
+#include "migration/evacuation_outlook.h"
+#include "migration/eviction.h"
+
+/// Whether a VM that runs well would be moved if its node told its launcher to stop now: what is
+/// decided then (migration/evacuation.h), asked beforehand. Pure; any thread; nothing here fails.
+namespace scout::migration {
+
+enum class ProtectionVerdict : std::uint8_t {
+    guarded,         ///< "protected": it would be moved
+    too_big,         ///< a move would not end in time
+    not_migratable,  ///< KubeVirt says so
+    strategy,        ///< by its eviction strategy KubeVirt does not move it
+    no_hook,         ///< nobody is asked before its guest is stopped
+    unknown,         ///< something that decides is not known
+};
+[[nodiscard]] std::string_view to_string(ProtectionVerdict verdict) noexcept;  // "too-big", …
+/// Unknown for any other word.
+[[nodiscard]] ProtectionVerdict protection_verdict_named(std::string_view word) noexcept;
+inline constexpr std::size_t protection_verdicts = 6;
+
+/// What the kubelet of a node gives a pod in its own right, whatever the pod's own time is.
+struct KubeletGraces {
+    /// evictionMaxPodGracePeriod; none: it has no soft threshold, and evicts at hard ones alone.
+    std::optional<std::chrono::seconds> soft;
+    /// When its node shuts down; none: it does not wait for pods.
+    std::optional<std::chrono::seconds> shutdown;
+
+    friend bool operator==(const KubeletGraces&, const KubeletGraces&) = default;
+};
+
+/// The most that it gives a pod with that grace, of what it does at a soft threshold, at a hard one
+/// (a second) and at a shutdown.
+[[nodiscard]] std::chrono::seconds longest_grace(const KubeletGraces& kubelet,
+                                                 std::chrono::seconds pod_grace) noexcept;
+
+struct ProtectionFacts {
+    EvictionStrategy strategy = EvictionStrategy::none;
+    std::string strategy_said;  ///< the word that counts, of VMI or cluster; empty: neither has one
+    std::optional<bool> migratable;  ///< none: KubeVirt has not said
+    std::string not_migratable;      ///< its reason
+    std::string no_hook;  ///< why nobody is asked before its guest is stopped; empty: an agent is
+    std::string missing;  ///< what decides about that and is not known; empty: nothing
+    MoveSubject subject;  ///< memory 0: not known
+    std::optional<KubeletGraces> kubelet;       ///< none: nobody told
+    std::chrono::milliseconds reserve{10'000};  ///< for the guest's own shutdown
+};
+
+struct ProtectionAnswer {
+    ProtectionVerdict verdict = ProtectionVerdict::unknown;
+    StopBudget budget;                          ///< from SIGTERM on
+    std::optional<MigrationForecast> forecast;  ///< none: its memory is not known
+    /// How long its launcher would have to wait for the move and the guest's own shutdown, by the
+    /// expected course or, where that does not end, the optimistic one. None: it would not help, or
+    /// there is no forecast.
+    std::optional<std::chrono::seconds> needed;
+    std::string why;  ///< one sentence
+
+    /// Until a move of it must have ended.
+    [[nodiscard]] std::chrono::milliseconds left(std::chrono::milliseconds reserve) const noexcept {
+        return budget.ends - reserve;
+    }
+};
+
+/// What keeps the VM itself from being moved comes before what is amiss around it; time is looked
+/// at last. As when it is decided in earnest, a move that ends in time by the optimistic course is
+/// begun.
+[[nodiscard]] ProtectionAnswer judge_protection(const ProtectionFacts& facts,
+                                                const MoveAssumptions& assumed);
+
+}  // namespace scout::migration
