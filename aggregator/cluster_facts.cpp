@@ -26,6 +26,9 @@ ClusterFacts ClusterSide::facts() const {
         facts.serving = parts_->certificates.facts();
     }
     facts.agents_certified = parts_->agents.count();
+    if (parts_->protection != nullptr) {
+        facts.protection = parts_->protection->counts();
+    }
     facts.placement = parts_->placement.counters();
     facts.grace = parts_->grace.counters();
     if (parts_->queries != nullptr) {

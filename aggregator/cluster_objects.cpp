@@ -59,7 +59,7 @@ void ClusterObjects::start(TaskScope& scope) {
     if (namespaces_) {
         run(scope, namespaces);
     }
-    if (moves_) {
+    if (vms_) {
         run(scope, policies);
         run(scope, plugins);
     }
@@ -78,7 +78,7 @@ std::vector<FollowedKind> ClusterObjects::kinds() const {
     if (namespaces_) {
         kinds.push_back(followed(namespaces.reflector()));
     }
-    if (moves_) {
+    if (vms_) {
         kinds.push_back(followed(policies.reflector()));
         if (plugins.reflector().state() != kube::ReflectorState::absent) {
             kinds.push_back(followed(plugins.reflector()));

@@ -34,11 +34,11 @@ struct ClusterObjects {
     ClusterObjects(kube::Transport& transport, const Clock& clock,
                    const std::function<kube::ReflectorSettings()>& settings);
 
-    /// VMIs, their migrations and launchers are followed too.
-    void follow_vms() { vms_ = true; }
     void follow_namespaces() { namespaces_ = true; }
-    /// All of them, with what else decides about a migration, and the hook of ours.
-    void follow_moves() { vms_ = namespaces_ = moves_ = true; }
+    /// VMIs, their migrations and launchers too, with what else decides about a migration, and the
+    /// hook of ours.
+    void follow_vms() { namespaces_ = vms_ = true; }
+    [[nodiscard]] bool follows_vms() const noexcept { return vms_; }
 
     /// Runs what is followed.
     void start(TaskScope& scope);
@@ -60,7 +60,6 @@ struct ClusterObjects {
 private:
     bool vms_ = false;
     bool namespaces_ = false;
-    bool moves_ = false;
 };
 
 }  // namespace scout::aggregator

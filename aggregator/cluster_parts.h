@@ -86,11 +86,12 @@ struct ClusterSide::Parts {
     FrontProxy front_proxy;
     AccessReviews rights;
     CauseHistory history;
-    std::unique_ptr<ClusterQuestions> answers;  ///< null: none, or somebody else's
-    std::unique_ptr<Mover> mover;               ///< null: no VM is moved
-    std::unique_ptr<Causes> causes;             ///< null: they are not looked into
-    std::unique_ptr<QueryApi> queries;          ///< null: users are not answered
-    std::unique_ptr<daemon::HttpServer> https;  ///< null: nothing is served
+    std::unique_ptr<ClusterQuestions> answers;    ///< null: none, or somebody else's
+    std::unique_ptr<ProtectionCount> protection;  ///< likewise
+    std::unique_ptr<Mover> mover;                 ///< null: no VM is moved
+    std::unique_ptr<Causes> causes;               ///< null: they are not looked into
+    std::unique_ptr<QueryApi> queries;            ///< null: users are not answered
+    std::unique_ptr<daemon::HttpServer> https;    ///< null: nothing is served
     std::function<void(const CertifiedKey&)> on_certificate;
 };
 

@@ -5,18 +5,12 @@
 #include <string>
 
 #include "aggregator/cause_stories.h"
+#include "aggregator/cluster_objects.h"
 #include "aggregator/live_settings.h"
 #include "aggregator/questions.h"
 #include "base/clock.h"
 #include "base/offload.h"
-#include "cluster/cpu_profile.h"
 #include "cluster/levels.h"
-#include "kube/informer.h"
-#include "kube/objects/kubevirt.h"
-#include "kube/objects/launcher_pod.h"
-#include "kube/objects/migration.h"
-#include "kube/objects/node.h"
-#include "kube/objects/vmi.h"
 #include "migration/cpu_map.h"
 
 namespace scout::aggregator {
@@ -31,12 +25,7 @@ struct ClusterQuestion;
 class ClusterQuestions final : public Questions {
 public:
     struct Sources {
-        kube::Informer<kube::Node>& nodes;
-        kube::Informer<kube::KubeVirt>& kubevirts;
-        kube::Informer<kube::Vmi>& vmis;
-        kube::Informer<kube::Migration>& migrations;
-        kube::Informer<kube::LauncherPod>& launchers;
-        kube::Informer<cluster::CpuProfile>& profiles;
+        ClusterObjects& objects;
         LiveSettings& settings;
         const CauseHistory& history;
     };
@@ -54,6 +43,8 @@ private:
     [[nodiscard]] Status listed(Question::Kind kind) const;
     [[nodiscard]] ClusterQuestion gather(Question question) const;
     void gather_guests(ClusterQuestion& asked) const;
+    void gather_protection(ClusterQuestion& asked) const;
+    void gather_guest(ClusterQuestion& asked) const;
 
     Sources sources_;
     cluster::LevelOptions levels_;

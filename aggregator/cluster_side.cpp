@@ -49,20 +49,16 @@ void ClusterSide::answer_users(Questions& questions) {
 void ClusterSide::answer_users(BlockingPool& pool) {
     auto& objects = parts_->objects;
     parts_->answers = std::make_unique<ClusterQuestions>(
-        ClusterQuestions::Sources{.nodes = objects.nodes,
-                                  .kubevirts = objects.kubevirts,
-                                  .vmis = objects.vmis,
-                                  .migrations = objects.migrations,
-                                  .launchers = objects.launchers,
-                                  .profiles = objects.cpu_profiles,
-                                  .settings = parts_->live,
-                                  .history = parts_->history},
+        ClusterQuestions::Sources{
+            .objects = objects, .settings = parts_->live, .history = parts_->history},
         parts_->levels, pool, clock_);
     answer_users(*parts_->answers);
+    parts_->protection = std::make_unique<ProtectionCount>(
+        loop_, objects, [this] { return parts_->elector.leads(); }, pool, clock_);
 }
 
 EvacuationDesk& ClusterSide::move_vms() {
-    parts_->objects.follow_moves();
+    parts_->objects.follow_vms();
     parts_->mover = std::make_unique<Mover>(loop_, *parts_, clock_);
     return parts_->mover->desk;
 }
@@ -110,6 +106,10 @@ Status ClusterSide::start() {
     if (auto* const causes = parts_->causes.get()) {
         scope_.spawn("ends of launchers", [causes] { return causes->ends.run(); });
         scope_.spawn("causes of migrations", [causes] { return causes->moves.run(); });
+    }
+    if (auto* const protection = parts_->protection.get();
+        protection != nullptr && parts_->objects.follows_vms()) {
+        scope_.spawn("protection", [protection] { return protection->run(); });
     }
     if (parts_->needs_certificate()) {
         scope_.spawn("certificates", [this] { return parts_->certificates.run(); });

@@ -18,6 +18,7 @@
 #include "aggregator/launcher_ends.h"
 #include "aggregator/migration_causes.h"
 #include "aggregator/pod_admission.h"
+#include "aggregator/protection_count.h"
 #include "aggregator/query_api.h"
 #include "aggregator/serving_certificates.h"
 #include "base/certificates.h"
@@ -82,6 +83,7 @@ struct ClusterFacts {
     std::uint64_t causes_unwritten = 0;
     std::size_t history_entries = 0;
     std::size_t history_bytes = 0;
+    std::optional<ProtectionCount::Counts> protection;  ///< none: not counted here
     std::uint64_t crowded_out = 0;  ///< questions for whose bodies there was no room
 };
 

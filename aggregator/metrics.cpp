@@ -181,6 +181,26 @@ void add_causes(const ClusterFacts& facts, std::vector<MetricFamily>& out) {
     out.push_back(gauge("virt_scout_history_bytes", "What that takes.", facts.history_bytes));
 }
 
+void add_protection(const std::optional<ProtectionCount::Counts>& counts,
+                    std::vector<MetricFamily>& out) {
+    using migration::ProtectionVerdict;
+    if (!counts) {
+        return;
+    }
+    std::vector<Sample> reasons;
+    for (std::size_t i = 0; i < counts->size(); ++i) {
+        const auto verdict = static_cast<ProtectionVerdict>(i);
+        if (verdict != ProtectionVerdict::guarded) {
+            reasons.push_back({"reason", std::string{to_string(verdict)}, counts->at(i)});
+        }
+    }
+    out.push_back(family("virt_scout_unprotected_vms",
+                         "VMs that would not be moved if their node told their launchers to stop.",
+                         MetricType::Gauge, reasons));
+    out.push_back(gauge("virt_scout_protected_vms", "VMs that would be moved then.",
+                        counts->at(static_cast<std::size_t>(ProtectionVerdict::guarded))));
+}
+
 MetricFamily followed(const ClusterFacts& facts) {
     std::vector<Sample> samples;
     for (const auto& [plural, trouble] : facts.kinds) {
@@ -217,6 +237,7 @@ void add_cluster(const ClusterFacts& facts, std::vector<MetricFamily>& out) {
     add_https(facts, out);
     add_evacuations(facts, out);
     add_causes(facts, out);
+    add_protection(facts.protection, out);
     out.push_back(counter("virt_scout_agent_certificates_total",
                           "Certificates that were signed for agents.", facts.agents_certified));
     const auto seconds = [](WallTime time) {

@@ -33,6 +33,9 @@ struct Form {
 };
 
 constexpr std::array forms{
+    Form{Kind::protections, {"protection"}},
+    Form{Kind::protections, {"namespaces", "+", "protection"}},
+    Form{Kind::vmi_protection, {"namespaces", "+", "virtualmachineinstances", "*", "protection"}},
     Form{Kind::nodes, {"nodes"}},
     Form{Kind::node, {"nodes", "*"}},
     Form{Kind::node_where, {"nodes", "*", "where"}},
@@ -63,6 +66,8 @@ std::vector<Served> served_resources() {
             {"virtualmachineinstances/where", "", true, "Where", {"get"}},
             {"virtualmachineinstances/why", "", true, "Why", {"get"}},
             {"pods/why", "", true, "Why", {"get"}},
+            {"virtualmachineinstances/protection", "", true, "Protection", {"get"}},
+            {"protection", "protection", true, "Protection", {"list"}},
             {"matrix", "matrix", false, "Matrix", {"list"}},
             {"baseline", "baseline", false, "Baseline", {"list"}}};
 }
@@ -234,9 +239,10 @@ bool adds_vmis(const Question& question) {
 std::vector<kube::AccessQuestion> needed_rights(const Question& question) {
     const auto& vmis = kube::resources::virtual_machine_instances();
     std::vector<kube::AccessQuestion> rights;
-    if (question.kind == Kind::vmis) {
+    if (question.kind == Kind::vmis || question.kind == Kind::protections) {
         rights.push_back({.verb = "list", .resource = vmis, .object = {.space = question.space}});
-    } else if (question.kind == Kind::vmi_where || question.kind == Kind::vmi_why) {
+    } else if (question.kind == Kind::vmi_where || question.kind == Kind::vmi_why ||
+               question.kind == Kind::vmi_protection) {
         rights.push_back({.verb = "get",
                           .resource = vmis,
                           .object = {.space = question.space, .name = question.name}});
@@ -253,7 +259,8 @@ std::vector<kube::AccessQuestion> needed_rights(const Question& question) {
 
 /// Whoever may choose guests by node learns where they are.
 bool is_about_nodes(const Question& question) {
-    constexpr std::array of_vms{Kind::vmis, Kind::vmi_where, Kind::vmi_why, Kind::pod_why};
+    constexpr std::array of_vms{Kind::vmis,    Kind::vmi_where,      Kind::vmi_why,
+                                Kind::pod_why, Kind::vmi_protection, Kind::protections};
     return std::find(of_vms.begin(), of_vms.end(), question.kind) == of_vms.end() ||
            question.options.contains("node");
 }

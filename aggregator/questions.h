@@ -21,6 +21,8 @@ struct Question {
         vmi_where,
         vmi_why,  ///< what ended its last launcher, and who wanted its migrations
         pod_why,  ///< the same of one of its launchers
+        vmi_protection,
+        protections,  ///< of VMIs of `space`, or of all namespaces
         matrix,
         baseline,
     };

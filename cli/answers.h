@@ -31,6 +31,7 @@ using fleet::NodeDetail;
 using fleet::NodeLine;
 using fleet::NodesAnswer;
 using fleet::ProfileAnswer;
+using fleet::ProtectionListing;
 
 /// `compare A B`: one guest, one target. A document that cannot be used is verdict unknown with one
 /// reason of code `document`.

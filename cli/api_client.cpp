@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/api_client.h"
 
+#include <algorithm>
 #include <exception>
+#include <iterator>
 #include <optional>
 #include <random>
 #include <string>
@@ -111,7 +113,35 @@ public:
         return story;
     }
 
+    Result<fleet::ProtectionListing> protection(
+        const fleet::ProtectionQuestion& question) override {
+        if (question.vms.empty()) {
+            return ask<fleet::ProtectionListing, v1::ProtectionResponse>(
+                "/protection" + kube::Query{}.add("node", question.node).text());
+        }
+        fleet::ProtectionListing all;
+        for (const auto& vm : question.vms) {
+            auto one = protection_of(vm);
+            if (!one) {
+                return one;
+            }
+            std::move(one->vms.begin(), one->vms.end(), std::back_inserter(all.vms));
+            all.notes = std::move(one->notes);
+        }
+        return all;
+    }
+
 private:
+    Result<fleet::ProtectionListing> protection_of(const std::string& vm) {
+        const auto path = path_of({.subject = {.kind = SubjectKind::guest, .name = vm, .node = {}},
+                                   .text = vm,
+                                   .described = std::nullopt});
+        if (!path) {
+            return fail(path.error());
+        }
+        return ask<fleet::ProtectionListing, v1::ProtectionResponse>(*path + "/protection");
+    }
+
     [[nodiscard]] static Result<std::string> path_of(const fleet::FleetSubject& subject) {
         const auto& [kind, name, node] = subject.subject;
         if (kind == SubjectKind::host_model) {

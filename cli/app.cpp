@@ -18,9 +18,8 @@ namespace {
 constexpr const char* description =
     "scoutctl asks where guests can live-migrate, and why not.\n"
     "compare, profile and labels work on documents of libvirt alone; why and stuck read a cluster\n"
-    "(--live) or a dump of one (--from); nodes, node, guests, where, why-not, matrix, baseline "
-    "and\n"
-    "upgrade-impact do so too where they are told to, and ask an aggregator else.";
+    "(--live) or a dump of one (--from); nodes, node, guests, protection, where, why-not, matrix,\n"
+    "baseline and upgrade-impact do so too where they are told to, and ask an aggregator else.";
 
 /// Options of every command; they may stand before or behind its name.
 void add_global_options(CLI::App& app, Request& request) {
@@ -92,6 +91,16 @@ void add_fleet_commands(CLI::App& app, Request& request) {
     guests.add_option("--node", request.node, "only guests of this node")->type_name("NAME");
     guests.add_flag("--watch", request.watch, "then write a line for every change, until stopped");
     add_dump_options(guests, request);
+    auto& protection = add_command(
+        app, request,
+        {"protection", "say which VMs would be moved if their node told them to stop, and why not",
+         run_protection,
+         "  scoutctl protection --live\n  scoutctl protection shop/web-2 --from must-gather/\n"
+         "  scoutctl protection --node n1 --from must-gather/ -o json\n"});
+    protection.add_option("VM", request.items, "VMs, NAMESPACE/NAME (default: all that run)")
+        ->type_name("VM");
+    protection.add_option("--node", request.node, "only VMs of this node")->type_name("NAME");
+    add_dump_options(protection, request);
 }
 
 void add_question_commands(CLI::App& app, Request& request) {

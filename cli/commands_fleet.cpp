@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -15,10 +16,13 @@
 namespace scout::cli {
 namespace {
 
+/// How whoever answers is opened.
+using Open = Result<std::unique_ptr<Fleet>> (Session::*)();
+
 /// Asks the aggregator one question and shows the answer.
 template <class Ask>
-int ask(Session& session, Ask question) {
-    auto fleet = session.fleet();
+int ask(Session& session, Open open, Ask question) {
+    auto fleet = (session.*open)();
     if (!fleet) {
         return session.fail_with(fleet.error());
     }
@@ -27,6 +31,11 @@ int ask(Session& session, Ask question) {
         return question(**fleet);
     }();
     return answer ? session.show(*answer) : session.fail_with(answer.error());
+}
+
+template <class Ask>
+int ask(Session& session, Ask question) {
+    return ask(session, &Session::fleet, std::move(question));
 }
 
 /// The same about one node, by name.
@@ -187,6 +196,21 @@ int run_upgrade_impact(Session& session, const Request& request) {
     }
     return ask_about(session, "upgrade-impact", request.subject,
                      [&request](Fleet& fleet) { return fleet.upgrade_impact(request.subject); });
+}
+
+int run_protection(Session& session, const Request& request) {
+    if (!request.items.empty() && !request.node.empty()) {
+        return session.fail_with(
+            {Errc::invalid, "protection: expected names of VMs, or --node, found both"});
+    }
+    if (!request.node.empty()) {
+        if (const auto checked = check_node_name("--node", request.node); !checked) {
+            return session.fail_with(checked.error());
+        }
+    }
+    return ask(session, &Session::protected_fleet, [&request](Fleet& fleet) {
+        return fleet.protection({.vms = request.items, .node = request.node});
+    });
 }
 
 }  // namespace scout::cli

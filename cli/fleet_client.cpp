@@ -118,6 +118,14 @@ public:
         return wire::from_wire(*response);
     }
 
+    Result<ProtectionListing> protection(const fleet::ProtectionQuestion& /*question*/) override {
+        return fail(
+            Errc::invalid,
+            "protection: KubeVirt's VMIs are known to a cluster's own aggregator alone, and "
+            "a hypervisor without KubeVirt has none: ask with --aggregator kube:, or read "
+            "the cluster with --live or --from");
+    }
+
     Status watch_guests(const std::string& node, const GuestSink& sink) override;
 
 private:

@@ -36,14 +36,14 @@ struct Request {
 
     std::string subject;                 ///< first thing asked about: guest, node, document, shell
     std::string target;                  ///< second one: compare B, why-not TARGET
-    std::vector<std::string> items;      ///< baseline: nodes or documents
+    std::vector<std::string> items;      ///< baseline: nodes or documents; protection: VMs
     std::vector<std::string> on;         ///< where --on
     std::vector<std::string> documents;  ///< matrix --documents
     std::vector<std::string> obsolete_models;  ///< labels --obsolete-cpu-models
     std::string all;                           ///< compare --all
     std::string before;                        ///< upgrade-impact --before
     std::string after;                         ///< upgrade-impact --after
-    std::string node;                          ///< guests --node
+    std::string node;                          ///< guests --node, protection --node
     std::string at;                            ///< stuck --at
     bool watch = false;                        ///< guests --watch
     bool check = false;                        ///< labels --check
@@ -55,6 +55,7 @@ int run_guests(Session& session, const Request& request);
 int run_where(Session& session, const Request& request);
 int run_why(Session& session, const Request& request);
 int run_why_not(Session& session, const Request& request);
+int run_protection(Session& session, const Request& request);
 int run_stuck(Session& session, const Request& request);
 int run_matrix(Session& session, const Request& request);
 int run_baseline(Session& session, const Request& request);

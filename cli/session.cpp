@@ -44,7 +44,18 @@ Result<std::unique_ptr<Fleet>> Session::fleet() {
     return surroundings_.open_fleet(settings_, dump_.access);
 }
 
+Result<std::unique_ptr<Fleet>> Session::protected_fleet() {
+    if (asks_dump()) {
+        return dump(&cluster::read_protected_cluster);
+    }
+    return surroundings_.open_fleet(settings_, dump_.access);
+}
+
 Result<std::unique_ptr<fleet::DumpFleet>> Session::dump() {
+    return dump(&cluster::read_cluster);
+}
+
+Result<std::unique_ptr<fleet::DumpFleet>> Session::dump(ReadDump live) {
     const auto judged = map();
     if (!judged) {
         return fail(judged.error());
@@ -55,7 +66,7 @@ Result<std::unique_ptr<fleet::DumpFleet>> Session::dump() {
                     "--layer: expected stock or truth, found '" + shown(dump_.layer) + "'");
     }
     fleet::DumpOptions options{.machine_type = dump_.machine_type, .map = *judged, .layer = *layer};
-    auto objects = read_objects<cluster::Dump>(&cluster::read_dump, &cluster::read_cluster);
+    auto objects = read_objects<cluster::Dump>(&cluster::read_dump, live);
     if (!objects) {
         return fail(std::move(objects.error()));
     }

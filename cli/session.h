@@ -82,6 +82,8 @@ public:
     [[nodiscard]] Result<std::unique_ptr<Fleet>> fleet();
     /// Reads the dump that is given, or what the API server has.
     [[nodiscard]] Result<std::unique_ptr<fleet::DumpFleet>> dump();
+    /// The same with what protects VMs.
+    [[nodiscard]] Result<std::unique_ptr<Fleet>> protected_fleet();
     /// The same as who looks back needs it. What cannot be used is told on stderr. Errors beside:
     /// invalid, if neither a dump nor the API server is asked.
     [[nodiscard]] Result<cluster::RecordDump> records();
@@ -137,6 +139,11 @@ private:
         }
         return to_table(answer, style());
     }
+
+    using ReadDump = Result<cluster::Dump> (*)(const kube::ClusterAccess&, const Clock&,
+                                               std::chrono::milliseconds,
+                                               const cluster::LiveProgress&);
+    [[nodiscard]] Result<std::unique_ptr<fleet::DumpFleet>> dump(ReadDump live);
 
     template <class Dump>
     using ReadFiles = Result<Dump> (*)(const std::vector<std::filesystem::path>&,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cluster/levels.h"
+#include "cluster/vm_protection.h"
 #include "migration/class_rows.h"
 #include "migration/cpu_truth.h"
 #include "migration/guest.h"
@@ -123,6 +124,12 @@ struct NodeDetail {
     migration::Labels labels;
     std::string yardstick;
     std::vector<GuestLine> guests;
+};
+
+/// `protection`: which running VMs would be moved if their node told their launchers to stop.
+struct ProtectionListing {
+    std::vector<cluster::VmProtection> vms;
+    std::vector<std::string> notes;  ///< what is not known, of all of them
 };
 
 [[nodiscard]] ProfileAnswer make_profile(migration::Profile profile, const migration::CpuMap* map);

@@ -35,6 +35,8 @@ struct DumpOptions {
     cluster::CountingRules counting;
     std::size_t most_refusals = cluster::LevelOptions{}.most_refusals;  ///< that a matrix lists
 
+    cluster::KubeletWords kubelets = {};  ///< what agents told; none where they are not asked
+
     [[nodiscard]] cluster::LevelOptions levels() const {
         return {.layer = layer,
                 .machine_type = machine_type,
@@ -61,6 +63,8 @@ public:
     [[nodiscard]] Result<migration::Baseline> baseline(
         const std::vector<std::string>& nodes) override;
     [[nodiscard]] Result<migration::UpgradeImpact> upgrade_impact(const std::string& node) override;
+    /// Of objects with what protects VMs among them.
+    [[nodiscard]] Result<ProtectionListing> protection(const ProtectionQuestion& question) override;
 
     /// The labels of each node against the rules.
     [[nodiscard]] LabelCheckAnswer check_labels() const;

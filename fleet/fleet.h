@@ -39,6 +39,12 @@ struct FleetSubject {
     std::optional<migration::GuestCpu> described;
 };
 
+/// Whose protection is asked about; both empty: that of all.
+struct ProtectionQuestion {
+    std::vector<std::string> vms;  ///< "NAMESPACE/NAME", or a name that only one has
+    std::string node;              ///< only VMs of this one
+};
+
 /// What answers questions about a fleet: an aggregator, or a dump in its place. Every call of an
 /// aggregator ends within the deadline; unavailable says how to reach another. One thread.
 class Fleet {
@@ -71,6 +77,8 @@ public:
     /// What became of a VM, or of one of its launchers, after it is gone too. Only the aggregator
     /// of a cluster keeps that: of all others invalid.
     [[nodiscard]] virtual Result<cluster::CauseStory> why(const std::string& name);
+    [[nodiscard]] virtual Result<ProtectionListing> protection(
+        const ProtectionQuestion& question) = 0;
 };
 
 }  // namespace scout::fleet

@@ -21,6 +21,7 @@ namespace v1 = virt_scout::v1;
 [[nodiscard]] Result<fleet::GuestsAnswer> from_wire(const v1::GuestsResponse& response);
 [[nodiscard]] Result<fleet::AnyMatrix> from_wire(const v1::MatrixResponse& response);
 [[nodiscard]] Result<cluster::CauseStory> from_wire(const v1::WhyResponse& response);
+[[nodiscard]] Result<fleet::ProtectionListing> from_wire(const v1::ProtectionResponse& response);
 [[nodiscard]] Result<fleet::GuestLine> guest_from_wire(const std::string& node,
                                                        const v1::Guest& guest);
 
@@ -31,5 +32,6 @@ namespace v1 = virt_scout::v1;
 [[nodiscard]] v1::MatrixResponse to_wire(const fleet::LevelsAnswer& answer);
 [[nodiscard]] v1::WhereResponse to_wire(const migration::Placement& placement);
 [[nodiscard]] v1::WhyResponse to_wire(const cluster::CauseStory& story);
+[[nodiscard]] v1::ProtectionResponse to_wire(const fleet::ProtectionListing& answer);
 
 }  // namespace scout::wire

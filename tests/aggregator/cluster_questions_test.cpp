@@ -15,12 +15,14 @@
 #include <boost/json/serialize.hpp>
 #include <gmock/gmock.h>
 
+#include "aggregator/cluster_objects.h"
+#include "aggregator/protection_count.h"
 #include "base/task_scope.h"
 #include "cli/api_client.h"
+#include "cluster/hook_plugin.h"
 #include "kube/client.h"
 #include "kube/leader_elector.h"
 #include "kube/lease_client.h"
-#include "kube/objects/scout_config.h"
 #include "tests/aggregator/host_model_objects.h"
 #include "tests/kube/transport_fixture.h"
 #include "tests/support/scripted_transport.h"
@@ -55,12 +57,33 @@ std::string node(const std::string& name, const std::string& feature) {
 }
 
 std::string vmi(const std::string& name, const std::string& node, const std::string& phase) {
-    return object_text({{"name", name}, {"namespace", "shop"}},
-                       {{"spec", {{"domain", {{"cpu", {{"model", "host-model"}}}}}}},
-                        {"status",
-                         {{"phase", phase},
-                          {"nodeName", node},
-                          {"conditions", {{{"type", "LiveMigratable"}, {"status", "True"}}}}}}});
+    return object_text(
+        {{"name", name}, {"namespace", "shop"}},
+        {{"spec",
+          {{"evictionStrategy", "LiveMigrate"},
+           {"domain", {{"cpu", {{"model", "host-model"}}}, {"memory", {{"guest", "1Gi"}}}}}}},
+         {"status",
+          {{"phase", phase},
+           {"nodeName", node},
+           {"conditions", {{{"type", "LiveMigratable"}, {"status", "True"}}}}}}});
+}
+
+std::string kubevirt() {
+    return object_text(
+        {{"name", "kubevirt"}, {"namespace", "kubevirt"}},
+        {{"spec",
+          {{"configuration",
+            {{"developerConfiguration", {{"featureGates", json::array{"Plugins"}}}}}}}},
+         {"status", {{"phase", "Deployed"}}}});
+}
+
+/// Ours, by which nobody is asked on that node.
+std::string plugin(const std::string& left_out) {
+    return object_text({{"name", cluster::hook_plugin_name}},
+                       {{"spec",
+                         {{"nodeHooks",
+                           {{{"socket", cluster::hook_socket},
+                             {"condition", cluster::hook_condition({left_out})}}}}}}});
 }
 
 struct Stored {
@@ -91,40 +114,37 @@ public:
 private:
     std::vector<Stored> kinds_{
         {"nodes", {node("east", "x"), node("north", "x"), node("west", "y")}},
-        {"kubevirts", {}},
+        {"kubevirts", {kubevirt()}},
         {"scoutconfigs", {}},
         {"virtualmachineinstances",
-         {vmi("web", "east", "Running"), vmi("done", "east", "Succeeded")}},
+         {vmi("web", "east", "Running"), vmi("done", "east", "Succeeded"),
+          vmi("lost", "west", "Running")}},
         {"virtualmachineinstancemigrations", {}},
         {"pods", {}},
-        {"cpuprofiles", {}}};
+        {"cpuprofiles", {}},
+        {"migrationpolicies", {}},
+        {"namespaces", {}},
+        {"plugins", {plugin("west")}}};
 };
 
 class ClusterQuestionsTest : public kube::TransportFixture {
 protected:
     ~ClusterQuestionsTest() override { scout::test::run_to_end(loop, scope.close()); }
 
-    template <class T>
-    kube::Informer<T> informer(const kube::Resource& resource,
-                               typename kube::Informer<T>::Decoder decoder) {
-        return {transport, clock, {.resource = resource, .selection = {}}, decoder};
-    }
-
     void read_all() {
-        scope.spawn("nodes", [this] { return nodes.run(); });
-        scope.spawn("kubevirts", [this] { return kubevirts.run(); });
-        scope.spawn("configs", [this] { return configs.run(); });
-        scope.spawn("vmis", [this] { return vmis.run(); });
-        scope.spawn("migrations", [this] { return migrations.run(); });
-        scope.spawn("launchers", [this] { return launchers.run(); });
-        scope.spawn("profiles", [this] { return profiles.run(); });
+        objects.follow_vms();
+        objects.start(scope);
         const auto end = clock.steady() + long_enough;
-        while (!(nodes.synced() && settings.synced() && vmis.synced() && migrations.synced() &&
-                 launchers.synced() && profiles.synced()) &&
-               clock.steady() < end) {
+        while (!is_all_read() && clock.steady() < end) {
             loop.restart();
             loop.run_for(5ms);
         }
+    }
+    [[nodiscard]] bool is_all_read() const {
+        return objects.nodes.synced() && settings.synced() && objects.vmis.synced() &&
+               objects.migrations.synced() && objects.launchers.synced() &&
+               objects.cpu_profiles.synced() && objects.policies.synced() &&
+               objects.namespaces.synced() && objects.plugins.synced();
     }
 
     Result<std::string> ask(Question question) {
@@ -149,39 +169,18 @@ protected:
     BlockingPool pool{2};
     kube::HttpTransport transport{loop.get_executor(), access_to(server.port()), clock};
     kube::Client client{transport, clock, {}};
-    kube::Informer<kube::Node> nodes =
-        informer<kube::Node>(kube::resources::nodes(), &kube::decode_node);
-    kube::Informer<kube::KubeVirt> kubevirts =
-        informer<kube::KubeVirt>(kube::resources::kubevirts(), &kube::decode_kubevirt);
-    kube::Informer<kube::ScoutConfig> configs =
-        informer<kube::ScoutConfig>(kube::resources::scout_configs(), &kube::decode_scout_config);
-    kube::Informer<kube::Vmi> vmis =
-        informer<kube::Vmi>(kube::resources::virtual_machine_instances(), &kube::decode_vmi);
-    kube::Informer<kube::Migration> migrations =
-        informer<kube::Migration>(kube::resources::migrations(), &kube::decode_migration);
-    kube::Informer<kube::LauncherPod> launchers =
-        informer<kube::LauncherPod>(kube::resources::pods(), &kube::decode_launcher_pod);
-    kube::Informer<cluster::CpuProfile> profiles = informer<cluster::CpuProfile>(
-        kube::resources::cpu_profiles(), &cluster::decode_cpu_profile);
+    ClusterObjects objects{transport, clock, [] { return kube::ReflectorSettings{}; }};
     kube::ClientLease lease{client, {.space = "scout", .name = "lease"}};
     kube::LeaderElector elector{lease, clock, {.identity = "me"}, 1};
-    LiveSettings settings{loop.get_executor(),
-                          {.configs = configs, .kubevirts = kubevirts, .elector = elector},
-                          client,
-                          clock,
-                          cluster::level_settings({})};
+    LiveSettings settings{
+        loop.get_executor(),
+        {.configs = objects.configs, .kubevirts = objects.kubevirts, .elector = elector},
+        client,
+        clock,
+        cluster::level_settings({})};
     CauseHistory history;
-    ClusterQuestions questions{{.nodes = nodes,
-                                .kubevirts = kubevirts,
-                                .vmis = vmis,
-                                .migrations = migrations,
-                                .launchers = launchers,
-                                .profiles = profiles,
-                                .settings = settings,
-                                .history = history},
-                               {},
-                               pool,
-                               clock};
+    ClusterQuestions questions{
+        {.objects = objects, .settings = settings, .history = history}, {}, pool, clock};
 };
 
 TEST_F(ClusterQuestionsTest, SaysNothingBeforeItHasReadWhatTheAnswerRestsOn) {
@@ -288,15 +287,15 @@ TEST_F(ClusterQuestionsTest, TellsVmisOfANamespaceOrANode) {
     FakeServer api(saying(*of_shop));
     const auto guests = reader_of(api, clock)->guests({});
     ASSERT_TRUE(guests) << guests.error().message;
-    ASSERT_THAT(guests->guests, SizeIs(1));
-    EXPECT_EQ(guests->guests[0].name, "shop/web");
-    EXPECT_EQ(guests->guests[0].node, "east");
-    EXPECT_EQ(guests->guests[0].found_by, "");
+    ASSERT_THAT(guests->guests, SizeIs(2));
+    EXPECT_EQ(guests->guests[1].name, "shop/web");
+    EXPECT_EQ(guests->guests[1].node, "east");
+    EXPECT_EQ(guests->guests[1].found_by, "");
 
-    const auto of_west =
-        ask({.kind = Question::Kind::vmis, .options = {{"node", "west"}}, .may_see_nodes = true});
-    ASSERT_TRUE(of_west) << of_west.error().message;
-    EXPECT_THAT(json::parse(*of_west).at("guests").as_array(), IsEmpty());
+    const auto of_north =
+        ask({.kind = Question::Kind::vmis, .options = {{"node", "north"}}, .may_see_nodes = true});
+    ASSERT_TRUE(of_north) << of_north.error().message;
+    EXPECT_THAT(json::parse(*of_north).at("guests").as_array(), IsEmpty());
 }
 
 TEST_F(ClusterQuestionsTest, NamesTheVmisOfANodeToWhoMayListThem) {
@@ -319,6 +318,82 @@ TEST_F(ClusterQuestionsTest, NamesTheVmisOfANodeToWhoMayListThem) {
     EXPECT_THAT(hidden.at("guests").as_array(), IsEmpty());
     EXPECT_THAT(json::serialize(hidden.at("summary").at("notices")),
                 HasSubstr("VMIs are not told"));
+}
+
+TEST_F(ClusterQuestionsTest, TellsWhichVmsWouldBeMoved) {
+    read_all();
+    const auto text = ask({.kind = Question::Kind::protections, .may_see_nodes = true});
+    ASSERT_TRUE(text) << text.error().message;
+
+    FakeServer api(saying(*text));
+    const auto answer = reader_of(api, clock)->protection({});
+
+    ASSERT_TRUE(answer) << answer.error().message;
+    ASSERT_THAT(answer->vms, SizeIs(2)) << "one that has ended is not there";
+    const auto& lost = answer->vms[0];
+    EXPECT_EQ(lost.vmi, "shop/lost");
+    EXPECT_EQ(lost.answer.verdict, migration::ProtectionVerdict::no_hook);
+    EXPECT_THAT(lost.answer.why, HasSubstr("no agent"));
+    const auto& web = answer->vms[1];
+    EXPECT_EQ(web.vmi, "shop/web");
+    EXPECT_EQ(web.node, "east");
+    EXPECT_EQ(web.answer.verdict, migration::ProtectionVerdict::guarded) << web.answer.why;
+    EXPECT_EQ(web.answer.budget.ends, 45s);
+    ASSERT_TRUE(web.answer.forecast);
+    EXPECT_TRUE(web.answer.forecast->pessimistic.moved());
+    EXPECT_EQ(web.memory, std::uint64_t{1} << 30U);
+    EXPECT_EQ(web.with_others, true);
+    EXPECT_EQ(api.requests().at(0).target, "/apis/query.virt-scout.io/v1alpha1/protection");
+}
+
+TEST_F(ClusterQuestionsTest, TellsOfOneVmWithoutItsNodeToWhoMayNotListNodes) {
+    read_all();
+    const auto text = ask({.kind = Question::Kind::vmi_protection, .space = "shop", .name = "web"});
+    ASSERT_TRUE(text) << text.error().message;
+    EXPECT_THAT(*text, Not(HasSubstr("east")));
+    EXPECT_THAT(*text, HasSubstr("protected"));
+
+    FakeServer api(saying(*text));
+    const auto answer = reader_of(api, clock)->protection({.vms = {"shop/web"}, .node = {}});
+    ASSERT_TRUE(answer) << answer.error().message;
+    ASSERT_THAT(answer->vms, SizeIs(1));
+    EXPECT_EQ(answer->vms[0].node, "");
+    EXPECT_EQ(api.requests().at(0).target,
+              "/apis/query.virt-scout.io/v1alpha1/namespaces/shop/virtualmachineinstances/web/"
+              "protection");
+    const auto ended =
+        ask({.kind = Question::Kind::vmi_protection, .space = "shop", .name = "done"});
+    ASSERT_FALSE(ended);
+    EXPECT_THAT(ended.error().message, HasSubstr("Succeeded"));
+    const auto nobody =
+        ask({.kind = Question::Kind::vmi_protection, .space = "shop", .name = "wbe"});
+    ASSERT_FALSE(nobody);
+    EXPECT_EQ(nobody.error().code, Errc::not_found);
+}
+
+TEST_F(ClusterQuestionsTest, UnprotectedVmsAreCountedByTheLeaderAlone) {
+    bool leads = false;
+    ProtectionCount count(loop.get_executor(), objects, [&leads] { return leads; }, pool, clock);
+    scope.spawn("count", [&count] { return count.run(); });
+    read_all();
+    loop.restart();
+    loop.run_for(50ms);
+    EXPECT_FALSE(count.counts());
+
+    leads = true;
+    const auto end = clock.steady() + long_enough;
+    while (!count.counts() && clock.steady() < end) {
+        loop.restart();
+        loop.run_for(20ms);
+    }
+    ASSERT_TRUE(count.counts());
+    const auto of = [&count](migration::ProtectionVerdict verdict) {
+        return count.counts()->at(static_cast<std::size_t>(verdict));
+    };
+    EXPECT_EQ(of(migration::ProtectionVerdict::guarded), 1U);
+    EXPECT_EQ(of(migration::ProtectionVerdict::no_hook), 1U);
+    EXPECT_EQ(of(migration::ProtectionVerdict::unknown), 0U);
+    scout::test::run_to_end(loop, scope.close());
 }
 
 TEST_F(ClusterQuestionsTest, TellsWhatIsWrongWithAQuestion) {

@@ -56,7 +56,7 @@ Task<Status> RecordedEvents::update(kube::EventRecord /*record*/) {
 }
 
 MoverFixture::MoverFixture() {
-    objects.follow_moves();
+    objects.follow_vms();
     put_kubevirt({});
     put_config({{"mode", "act"}});
     put_vmi("web", "n1");

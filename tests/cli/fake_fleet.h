@@ -47,6 +47,12 @@ public:
         return answer(impact);
     }
 
+    Result<ProtectionListing> protection(const fleet::ProtectionQuestion& question) override {
+        asked = question.node;
+        asked_vms = question.vms;
+        return answer(protection_answer);
+    }
+
     NodesAnswer nodes_answer;
     NodeDetail node_answer;
     GuestsAnswer guests_answer;
@@ -54,11 +60,13 @@ public:
     migration::Placement placement;
     migration::Baseline baseline_answer;
     migration::UpgradeImpact impact;
+    ProtectionListing protection_answer;
     std::vector<GuestEvent> events;
     std::optional<Error> down;
 
     std::string asked;
     std::vector<std::string> asked_nodes;
+    std::vector<std::string> asked_vms;
     FleetSubject asked_subject;
 
 private:
@@ -91,6 +99,10 @@ public:
     }
     Result<migration::UpgradeImpact> upgrade_impact(const std::string& node) override {
         return fleet_.upgrade_impact(node);
+    }
+
+    Result<ProtectionListing> protection(const fleet::ProtectionQuestion& question) override {
+        return fleet_.protection(question);
     }
 
 private:
