@@ -59,7 +59,8 @@ void Agent::look_at_kubelet() {
                                                  .clock = parts_.clock,
                                                  .registry = *registry_,
                                                  .health = health_,
-                                                 .launchers = launcher_pods(parts_.launchers)});
+                                                 .launchers = launcher_pods(parts_.launchers),
+                                                 .tell = [this] { report_pacer_.wake(); }});
     shutdown_ = std::make_unique<ShutdownWatch>(
         ShutdownWatch::Parts{.loop = parts_.loop,
                              .clock = parts_.clock,
@@ -180,7 +181,8 @@ void Agent::spawn_all(std::string host_identity) {
                               .pacer = report_pacer_,
                               .metrics = metrics_,
                               .certificate = https_ ? &certificate_ : nullptr,
-                              .evacuations = protection_ ? &protection_->evacuations() : nullptr};
+                              .evacuations = protection_ ? &protection_->evacuations() : nullptr,
+                              .pressure = pressure_ ? &pressure_->teller() : nullptr};
     reporter_ =
         std::make_unique<Reporter>(std::move(hello), options_.report, reporting, options_.seed);
     scope_.spawn("reporter", [this] { return reporter_->run(); });

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "migration/evacuation.h"
 #include "migration/migration_settings.h"
+#include "migration/pressure_report.h"
 
 /// What agent and aggregator say to each other, as plain structs (proto/virt_scout/v1/report.proto
 /// and evacuation.proto say what each means; agent/report_stream.cpp carries them).
@@ -77,9 +78,13 @@ struct EvacuationOrderMessage {
     migration::EvacuationOrder order;
 };
 
-using Message =
-    std::variant<HelloMessage, FullMessage, DeltaMessage, HeartbeatMessage, ProfileMessage,
-                 SigningRequestMessage, EvacuationsMessage, EvacuationOrderMessage>;
+struct PressureMessage {
+    migration::PressureReport report;
+};
+
+using Message = std::variant<HelloMessage, FullMessage, DeltaMessage, HeartbeatMessage,
+                             ProfileMessage, SigningRequestMessage, EvacuationsMessage,
+                             EvacuationOrderMessage, PressureMessage>;
 
 struct Welcome {
     std::string aggregator_version;

@@ -45,6 +45,25 @@ const char* kind_of(const migration::EvictionThreshold& threshold) {
     return threshold.soft_grace ? "soft" : "hard";
 }
 
+bool has_soft_threshold(const migration::KubeletEviction& kubelet) {
+    return std::any_of(kubelet.thresholds.begin(), kubelet.thresholds.end(),
+                       [](const auto& threshold) { return threshold.soft_grace.has_value(); });
+}
+
+migration::PressedLauncher pressed(const RankedLauncher& one, PressureSignal signal) {
+    migration::PressedLauncher out{.vmi = one.pod.guest,
+                                   .pod_uid = one.pod.pod_uid,
+                                   .usage = std::nullopt,
+                                   .request = 0,
+                                   .vm_grace = one.pod.vm_grace};
+    if (one.usage) {
+        const bool memory = signal == PressureSignal::memory_available;
+        out.usage = memory ? std::optional{one.usage->working_set} : one.usage->tasks;
+        out.request = memory ? one.usage->memory_request().value_or(0) : 0;
+    }
+    return out;
+}
+
 pressure::KubeletConfig default_config() {
     return pressure::parse_kubelet_config({}).value();
 }
@@ -147,6 +166,7 @@ void PressureWatch::take(Reading reading, SteadyTime now) {
     }
     tell_shutdown(now);
     note_warnings();
+    hand_over(now);
 }
 
 void PressureWatch::take_kubelet(const Result<pressure::KubeletFiles>& files) {
@@ -209,6 +229,45 @@ std::vector<RankedLauncher> PressureWatch::ranked(PressureSignal signal) const {
     return ranked;
 }
 
+migration::PressureReport PressureWatch::report(SteadyTime now) const {
+    migration::PressureReport report;
+    for (const auto& outlook : pressure_.outlooks()) {
+        report.lines.push_back(migration::line_of(outlook, now));
+    }
+    for (const auto signal : {PressureSignal::memory_available, PressureSignal::pid_available}) {
+        const auto all = ranked(signal);
+        if (all.empty()) {
+            continue;
+        }
+        migration::EvictionLine order{.signal = signal, .first = {}, .others = 0};
+        const auto count = std::min(all.size(), migration::told_launchers);
+        for (std::size_t i = 0; i < count; ++i) {
+            order.first.push_back(pressed(all[i], signal));
+        }
+        order.others = all.size() - count;
+        report.order.push_back(std::move(order));
+    }
+    if (files_) {
+        report.graces.emplace().shutdown = shutdown_grace(kubelet_.shutdown);
+        if (has_soft_threshold(kubelet_.eviction)) {
+            report.graces->soft = kubelet_.eviction.max_pod_grace;
+        }
+    }
+    const auto [count, longest] = short_guests();
+    report.short_guests = count;
+    report.longest_wanted = longest;
+    report.trouble = kubelet_fault_;
+    append(report.trouble, fault_);
+    return report;
+}
+
+void PressureWatch::hand_over(SteadyTime now) {
+    teller_.take(report(now));
+    if (parts_.tell && teller_.is_due(now)) {
+        parts_.tell();
+    }
+}
+
 std::string PressureWatch::first_evicted(PressureSignal signal) const {
     std::string names;
     std::size_t count = 0;
@@ -243,18 +302,23 @@ void PressureWatch::tell(const migration::PressureChange& change) const {
         log_value(first_evicted(threshold.signal)));
 }
 
+PressureWatch::ShortGuests PressureWatch::short_guests() const {
+    const auto given = shutdown_grace(kubelet_.shutdown).value_or(seconds{0});
+    ShortGuests found;
+    for (const auto& pod : pods_) {
+        const auto wanted = pod.vm_grace.value_or(seconds{0});
+        if (wanted > given) {
+            ++found.count;
+            found.longest = std::max(found.longest, wanted);
+        }
+    }
+    return found;
+}
+
 /// Case 20: a guest that asks for longer than the kubelet waits is cut off.
 void PressureWatch::tell_shutdown(SteadyTime now) {
     const auto given = shutdown_grace(kubelet_.shutdown);
-    std::size_t short_guests = 0;
-    seconds longest{0};
-    for (const auto& pod : pods_) {
-        const auto wanted = pod.vm_grace.value_or(seconds{0});
-        if (wanted > given.value_or(seconds{0})) {
-            ++short_guests;
-            longest = std::max(longest, wanted);
-        }
-    }
+    const auto [short_guests, longest] = this->short_guests();
     metrics_.take_shutdown(given, short_guests);
     if (short_guests == 0) {
         short_guests_ = 0;

@@ -16,6 +16,7 @@
 #include <prometheus/registry.h>
 
 #include "agent/pressure_metrics.h"
+#include "agent/pressure_teller.h"
 #include "base/clock.h"
 #include "base/offload.h"
 #include "base/result.h"
@@ -64,6 +65,7 @@ public:
         prometheus::Registry& registry;
         daemon::Health& health;  ///< gets notes: pressure keeps nobody from being ready
         std::function<std::vector<LauncherPod>()> launchers;  ///< empty: none are known
+        std::function<void()> tell = {};                      ///< the teller has something to say
     };
 
     PressureWatch(PressureConfig config, Parts parts);
@@ -82,6 +84,10 @@ public:
     /// Launchers in the order in which they are evicted for memory, or for process numbers; for
     /// filesystems nothing is known of single ones, and none is named.
     [[nodiscard]] std::vector<RankedLauncher> ranked(migration::PressureSignal signal) const;
+    /// All of it, as others are told.
+    [[nodiscard]] migration::PressureReport report(SteadyTime now) const;
+    /// When the aggregator is told.
+    [[nodiscard]] PressureTeller& teller() noexcept { return teller_; }
 
 private:
     using Usages = std::map<std::string, pressure::PodUsage, std::less<>>;  ///< by pod UID
@@ -110,6 +116,13 @@ private:
     void tell(const migration::PressureChange& change) const;
     void tell_shutdown(SteadyTime now);
     void note_warnings();
+    void hand_over(SteadyTime now);
+    /// Case 20: guests that ask for longer than the kubelet waits at a shutdown.
+    struct ShortGuests {
+        std::size_t count = 0;
+        std::chrono::seconds longest{0};
+    };
+    [[nodiscard]] ShortGuests short_guests() const;
     [[nodiscard]] std::string first_evicted(migration::PressureSignal signal) const;
 
     PressureConfig config_;
@@ -120,6 +133,7 @@ private:
     std::string kubelet_fault_;
     std::string fault_;  ///< of the last look
     migration::NodePressure pressure_;
+    PressureTeller teller_;
     std::vector<LauncherPod> pods_;
     Usages usages_;
     SteadyTime pods_due_ = SteadyTime::min();

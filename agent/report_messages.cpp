@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "wire/checks.h"
 #include "wire/convert.h"
+#include "wire/pressure_messages.h"
 
 namespace scout::agent {
 namespace {
@@ -142,6 +143,9 @@ struct ToWire {
     }
     void operator()(const EvacuationOrderMessage& order) const {
         *out.mutable_evacuation_order() = to_wire(order);
+    }
+    void operator()(const PressureMessage& pressure) const {
+        *out.mutable_pressure() = wire::to_wire(pressure.report);
     }
 };
 

@@ -13,6 +13,7 @@
 
 #include "agent/evacuations.h"
 #include "agent/node_certificate.h"
+#include "agent/pressure_teller.h"
 #include "base/logging.h"
 
 namespace scout::agent {
@@ -109,6 +110,9 @@ Task<Reporter::Ended> Reporter::session() {
     }
     const auto stream = std::move(*opened);
     state_.connected();
+    if (parts_.pressure != nullptr) {
+        parts_.pressure->connected();
+    }
     auto ended = co_await (guarded(send_all(stream.get())) || guarded(receive_all(stream.get())));
     co_return std::visit([](Ended& half) { return std::move(half); }, ended);
 }
@@ -121,7 +125,13 @@ std::optional<Message> Reporter::next() {
             return urgent;
         }
     }
-    auto message = state_.next(parts_.snapshot, parts_.pacer.now());
+    const auto now = parts_.pacer.now();
+    auto message = state_.next(parts_.snapshot, now);
+    if (!message && parts_.pressure != nullptr) {
+        if (auto report = parts_.pressure->next(now)) {
+            message = PressureMessage{.report = *std::move(report)};
+        }
+    }
     if (!message && parts_.certificate != nullptr) {
         message = parts_.certificate->next();
     }

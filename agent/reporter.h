@@ -17,6 +17,7 @@ namespace scout::agent {
 
 class Evacuations;
 class NodeCertificate;
+class PressureTeller;
 
 /// Keeps the aggregator informed: opens the stream, sends what ReportState decides, one message at
 /// a time, and begins again with jittered back-off when it breaks. Nothing is queued: what changes
@@ -30,8 +31,9 @@ public:
         AggregatorLink& link;
         Pacer& pacer;
         AgentMetrics& metrics;
-        NodeCertificate* certificate;  ///< null: none is asked for
-        Evacuations* evacuations;      ///< null: no launchers are followed
+        NodeCertificate* certificate;        ///< null: none is asked for
+        Evacuations* evacuations;            ///< null: no launchers are followed
+        PressureTeller* pressure = nullptr;  ///< null: the node's pressure is not looked at
     };
 
     Reporter(HelloMessage hello, ReportPolicy policy, Parts parts, std::uint64_t seed);

@@ -124,6 +124,8 @@ Status AgentStreams::dispatch(SessionId id, Session& session, const v1::AgentMes
         case v1::AgentMessage::kSigningRequest:
             certify(id, session, message.signing_request(), now);
             return {};
+        case v1::AgentMessage::kPressure:
+            return pressure(session, message.pressure(), now);
         case v1::AgentMessage::kEvacuations:
             return desk_ == nullptr ? Status{} : desk_->take(id, message.evacuations());
         case v1::AgentMessage::kEvacuationOrder:

@@ -25,6 +25,7 @@ struct ReportCounters {
     std::uint64_t deltas = 0;
     std::uint64_t heartbeats = 0;
     std::uint64_t profiles = 0;
+    std::uint64_t pressures = 0;
     std::uint64_t gaps = 0;     ///< sequence gaps: a full report was asked for
     std::uint64_t refused = 0;  ///< streams that we ended
 
@@ -33,6 +34,7 @@ struct ReportCounters {
         deltas += more.deltas;
         heartbeats += more.heartbeats;
         profiles += more.profiles;
+        pressures += more.pressures;
         gaps += more.gaps;
         refused += more.refused;
         return *this;
@@ -101,6 +103,8 @@ private:
                               SteadyTime now);
     [[nodiscard]] Status take_guests(Session& session, std::vector<Guest> changed,
                                      std::vector<RemovedGuest> removed, bool more);
+    [[nodiscard]] Status pressure(const Session& session, const v1::NodePressure& message,
+                                  SteadyTime now);
     void certify(SessionId id, Session& session, const v1::SigningRequest& request, SteadyTime now);
     [[nodiscard]] Result<std::string> signature(Session& session, const v1::SigningRequest& request,
                                                 SteadyTime now);

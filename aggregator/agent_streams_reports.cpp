@@ -9,6 +9,7 @@
 #include "base/digest.h"
 #include "base/logging.h"
 #include "wire/convert.h"
+#include "wire/pressure_messages.h"
 
 namespace scout::aggregator {
 
@@ -113,6 +114,16 @@ Status AgentStreams::heartbeat(SessionId id, Session& session, const v1::Heartbe
         ask_full(id, session);
     }
     return {};
+}
+
+Status AgentStreams::pressure(const Session& session, const v1::NodePressure& message,
+                              SteadyTime now) {
+    ++counters_.pressures;
+    auto report = wire::from_wire(message);
+    if (!report) {
+        return fail(std::move(report.error()).within("pressure"));
+    }
+    return registry_.report_pressure(session.node, *std::move(report), now);
 }
 
 Status AgentStreams::body(SessionId id, Session& session, const v1::ProfileBody& body) {

@@ -93,6 +93,7 @@ std::vector<std::string_view> parameters(Kind kind) {
     switch (kind) {
         case Kind::vmis:
         case Kind::protections:
+        case Kind::pressure:
         case Kind::baseline:
             return {"node"};
         case Kind::node_where:
@@ -157,6 +158,24 @@ Result<std::string> tell_where(fleet::DumpFleet& fleet, const ClusterQuestion& a
         placement->notes.emplace_back("nodes are numbered, for you may not list nodes");
     }
     return told(std::move(placement));
+}
+
+/// Launchers are named to who may list VMIs.
+Result<std::string> tell_pressure(fleet::DumpFleet& fleet, const Question& question) {
+    auto answer = fleet.pressure(options_of(question, "node"));
+    if (!answer) {
+        return fail(std::move(answer.error()));
+    }
+    auto message = wire::to_wire(*answer);
+    if (!question.may_see_vmis) {
+        for (auto& node : *message.mutable_nodes()) {
+            if (node.has_pressure()) {
+                node.mutable_pressure()->clear_order();
+            }
+        }
+        message.add_notes(no_vmis);
+    }
+    return wire::to_json(message);
 }
 
 Result<std::string> tell_matrix(fleet::DumpFleet& fleet, std::size_t nodes) {
@@ -229,7 +248,8 @@ Status check_parameters(const Question& question) {
             return fail(Errc::invalid, "unknown parameter " + log_value(key) + ": expected " +
                                            (known.empty() ? "none" : std::string{known.front()}));
         }
-        if (question.kind != Kind::baseline && question.options.count(key) > 1) {
+        if (question.kind != Kind::baseline && question.kind != Kind::pressure &&
+            question.options.count(key) > 1) {
             return fail(Errc::invalid, "expected one " + key + ", found several");
         }
     }
@@ -256,7 +276,8 @@ Result<std::string> respond(const ClusterQuestion& asked) {
                                              .map = asked.map.get(),
                                              .layer = asked.levels.layer,
                                              .counting = asked.levels.counting,
-                                             .most_refusals = most_refusals});
+                                             .most_refusals = most_refusals,
+                                             .pressures = asked.pressures});
     const auto& question = asked.question;
     switch (question.kind) {
         case Kind::nodes:
@@ -276,6 +297,8 @@ Result<std::string> respond(const ClusterQuestion& asked) {
         case Kind::vmi_why:
         case Kind::pod_why:
             break;  // not of these objects: tell_story()
+        case Kind::pressure:
+            return tell_pressure(fleet, question);
         case Kind::matrix:
             return tell_matrix(fleet, nodes);
         case Kind::baseline:

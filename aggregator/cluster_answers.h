@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,7 @@
 #include "cluster/cause_story.h"
 #include "cluster/cpu_profile.h"
 #include "cluster/levels.h"
-#include "cluster/vm_protection.h"
+#include "fleet/answers.h"
 #include "kube/objects/kubevirt.h"
 #include "kube/objects/labelled.h"
 #include "kube/objects/launcher_pod.h"
@@ -43,6 +44,7 @@ struct ClusterQuestion {
     std::vector<std::shared_ptr<const kube::LabelledObject>> namespaces;
     std::vector<std::shared_ptr<const kube::Plugin>> plugins;
     std::vector<std::shared_ptr<const kube::ScoutConfig>> configs;
+    std::optional<fleet::ToldPressures> pressures;  ///< none: agents report to another replica
 };
 
 /// Errors: invalid and refused, for parameters that cannot be.

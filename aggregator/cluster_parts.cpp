@@ -65,6 +65,7 @@ ClusterSide::Parts::Parts(const asio::any_io_executor& loop, ClusterSettings set
            client, clock, cluster::level_settings(settings.levels)),
       event_port(client, {.instance = settings.identity}),
       events(loop, event_port, clock, random_seed()),
+      pressure(objects.nodes, elector, events),
       profiles(loop,
                {.nodes = objects.nodes,
                 .profiles = objects.cpu_profiles,

@@ -22,6 +22,7 @@
 #include "aggregator/live_settings.h"
 #include "aggregator/migration_causes.h"
 #include "aggregator/placement_admission.h"
+#include "aggregator/pressure_events.h"
 #include "daemon/http_server.h"
 #include "kube/client.h"
 #include "kube/event_client.h"
@@ -76,6 +77,7 @@ struct ClusterSide::Parts {
     LiveSettings live;
     kube::ClientEvents event_port;
     kube::EventRecorder events;
+    PressureEvents pressure;
     CpuProfiles profiles;
     LevelLabels labels;
     PlacementAdmission placement;

@@ -7,6 +7,7 @@
 
 #include "aggregator/cluster_answers.h"
 #include "aggregator/kubevirts.h"
+#include "aggregator/messages.h"
 
 namespace scout::aggregator {
 namespace {
@@ -109,6 +110,9 @@ ClusterQuestion ClusterQuestions::gather(Question question) const {
     gather_all(sources_.objects.nodes, asked.nodes, every);
     gather_all(sources_.objects.cpu_profiles, asked.profiles, every);
     gather_guests(asked);
+    if (registry_ != nullptr && sources_.leads()) {
+        asked.pressures = told_pressures(*registry_, clock_.steady());
+    }
     return asked;
 }
 
@@ -143,6 +147,7 @@ void ClusterQuestions::gather_guests(ClusterQuestion& asked) const {
         case Kind::node_where:
         case Kind::vmi_why:
         case Kind::pod_why:
+        case Kind::pressure:
         case Kind::matrix:
         case Kind::baseline:
             break;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -8,6 +9,7 @@
 #include "aggregator/cluster_objects.h"
 #include "aggregator/live_settings.h"
 #include "aggregator/questions.h"
+#include "aggregator/registry.h"
 #include "base/clock.h"
 #include "base/offload.h"
 #include "cluster/levels.h"
@@ -28,11 +30,16 @@ public:
         ClusterObjects& objects;
         LiveSettings& settings;
         const CauseHistory& history;
+        std::function<bool()> leads;
     };
 
     /// `levels`: with the settings that are in force; its cpu_map is copied.
     ClusterQuestions(Sources sources, cluster::LevelOptions levels, BlockingPool& pool,
                      const Clock& clock);
+
+    /// What agents report counts while this process leads, for they report to the leader. Before
+    /// the first question; the registry outlives this.
+    void hear(const Registry& registry) { registry_ = &registry; }
 
     /// The message of the Fleet service that answers it, as JSON. Errors: unavailable until what it
     /// needs has been listed, and while the pool takes no more; timed_out; not_found and invalid
@@ -47,6 +54,7 @@ private:
     void gather_guest(ClusterQuestion& asked) const;
 
     Sources sources_;
+    const Registry* registry_ = nullptr;  ///< null: no agent is heard
     cluster::LevelOptions levels_;
     std::shared_ptr<const migration::CpuMap> map_;  ///< of levels_; work may outlive this
     BlockingPool& pool_;

@@ -49,8 +49,10 @@ void ClusterSide::answer_users(Questions& questions) {
 void ClusterSide::answer_users(BlockingPool& pool) {
     auto& objects = parts_->objects;
     parts_->answers = std::make_unique<ClusterQuestions>(
-        ClusterQuestions::Sources{
-            .objects = objects, .settings = parts_->live, .history = parts_->history},
+        ClusterQuestions::Sources{.objects = objects,
+                                  .settings = parts_->live,
+                                  .history = parts_->history,
+                                  .leads = [this] { return parts_->elector.leads(); }},
         parts_->levels, pool, clock_);
     answer_users(*parts_->answers);
     parts_->protection = std::make_unique<ProtectionCount>(
@@ -72,6 +74,11 @@ void ClusterSide::record_causes() {
 
 void ClusterSide::follow(Registry& registry) {
     parts_->profiles.follow(registry);
+    parts_->pressure.follow(registry);
+    if (parts_->answers != nullptr) {
+        parts_->answers->hear(registry);
+        parts_->protection->hear(registry);
+    }
 }
 
 TokenOwners& ClusterSide::token_owners() {

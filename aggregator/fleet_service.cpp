@@ -211,6 +211,14 @@ grpc::ServerUnaryReactor* FleetService::UpgradeImpact(grpc::CallbackServerContex
                   [this, request] { return fleet_.queries().upgrade_impact(*request); });
 }
 
+grpc::ServerUnaryReactor* FleetService::Pressure(grpc::CallbackServerContext* context,
+                                                 const v1::PressureRequest* request,
+                                                 v1::PressureResponse* response) {
+    return answer_in_turns(loop_, sweeps_, context, response, [this, request] {
+        return fleet_.queries().pressure(*request, fleet_.now());
+    });
+}
+
 grpc::ServerWriteReactor<v1::FleetEvent>* FleetService::Watch(grpc::CallbackServerContext* context,
                                                               const v1::WatchRequest* request) {
     // Owned by gRPC until OnDone().

@@ -41,6 +41,9 @@ public:
     grpc::ServerUnaryReactor* UpgradeImpact(grpc::CallbackServerContext* context,
                                             const v1::UpgradeImpactRequest* request,
                                             v1::UpgradeImpactResponse* response) override;
+    grpc::ServerUnaryReactor* Pressure(grpc::CallbackServerContext* context,
+                                       const v1::PressureRequest* request,
+                                       v1::PressureResponse* response) override;
     grpc::ServerWriteReactor<v1::FleetEvent>* Watch(grpc::CallbackServerContext* context,
                                                     const v1::WatchRequest* request) override;
 

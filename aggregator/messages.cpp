@@ -8,6 +8,7 @@
 #include "migration/cpu_truth.h"
 #include "wire/checks.h"
 #include "wire/convert.h"
+#include "wire/fleet_messages.h"
 
 namespace scout::aggregator {
 namespace {
@@ -101,6 +102,24 @@ v1::Guest to_wire(const Guest& guest) {
         *out.mutable_cpu() = wire::to_wire(*guest.cpu);
     }
     return out;
+}
+
+fleet::ToldPressure told_pressure(const Node& node, SteadyTime now) {
+    const auto age =
+        std::chrono::floor<std::chrono::milliseconds>(std::max(now - node.pressure.at, {}));
+    return {.report = node.pressure.report,
+            .freshness = wire::freshness_text(freshness_to_wire(node.freshness)),
+            .age_ms = static_cast<std::uint64_t>(age.count())};
+}
+
+fleet::ToldPressures told_pressures(const Registry& registry, SteadyTime now) {
+    fleet::ToldPressures told;
+    for (const auto& [name, node] : registry.nodes()) {
+        if (node.pressure.report != nullptr) {
+            told.emplace(name, told_pressure(node, now));
+        }
+    }
+    return told;
 }
 
 v1::NodeSummary summary_of(const Node& node, const FleetMatrix& matrix, SteadyTime now) {

@@ -5,6 +5,7 @@
 #include "aggregator/registry.h"
 #include "base/clock.h"
 #include "base/result.h"
+#include "fleet/answers.h"
 #include "virt_scout/v1/fleet.pb.h"
 #include "virt_scout/v1/report.pb.h"
 
@@ -20,6 +21,10 @@ namespace v1 = virt_scout::v1;
 [[nodiscard]] v1::Guest to_wire(const Guest& guest);
 /// For lists that tell equal CPUs once.
 [[nodiscard]] v1::Guest to_wire_without_cpu(const Guest& guest);
+/// Of a node whose agent told something.
+[[nodiscard]] fleet::ToldPressure told_pressure(const Node& node, SteadyTime now);
+/// Of all such nodes.
+[[nodiscard]] fleet::ToldPressures told_pressures(const Registry& registry, SteadyTime now);
 [[nodiscard]] v1::NodeSummary summary_of(const Node& node, const FleetMatrix& matrix,
                                          SteadyTime now);
 

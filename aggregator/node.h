@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "migration/guest.h"
+#include "migration/pressure_report.h"
 #include "migration/profile.h"
 
 /// What the aggregator keeps of one node. Plain data, owned by the Registry.
@@ -72,6 +73,12 @@ struct SeenProfile {
     migration::HostFacts facts;
 };
 
+/// What an agent told of its node's pressure.
+struct SeenPressure {
+    std::shared_ptr<const migration::PressureReport> report;  ///< null: nothing
+    SteadyTime at{};
+};
+
 enum class NodeKind : std::uint8_t {
     agent,     ///< reported by an agent
     document,  ///< read from a file at the start; never ages
@@ -88,6 +95,7 @@ struct Node {
     SharedProfile profile;  ///< null: none told, or its body is still on the way
     SeenProfile latest;     ///< the last one that was there, for while `profile` is null
     SeenProfile before;     ///< the one that `latest` took the place of
+    SeenPressure pressure;
     std::map<std::string, Guest, std::less<>> guests;  ///< by UUID
 };
 

@@ -27,7 +27,7 @@ struct Moment {
     template <class T>
     using Pointers = std::vector<std::shared_ptr<const T>>;
 
-    explicit Moment(const ClusterObjects& objects)
+    Moment(const ClusterObjects& objects, const Registry* registry)
         : kubevirts(kubevirts_of(objects.kubevirts)),
           config(objects.configs.find({}, kube::ScoutConfig::name_in_force)),
           plugin(objects.plugins.find({}, cluster::hook_plugin_name)) {
@@ -37,6 +37,17 @@ struct Moment {
         take(objects.nodes, nodes);
         objects.policies.each(
             [this](const auto& policy) { policies.push_back(cluster::plain_policy(*policy)); });
+        if (registry != nullptr) {
+            take_kubelets(*registry);
+        }
+    }
+    void take_kubelets(const Registry& registry) {
+        for (const auto& [name, node] : registry.nodes()) {
+            const auto& told = node.pressure.report;
+            if (told != nullptr && told->graces && node.freshness == Freshness::fresh) {
+                kubelets.emplace(name, *told->graces);
+            }
+        }
     }
 
     template <class T>
@@ -55,12 +66,13 @@ struct Moment {
     Pointers<kube::LauncherPod> launchers;
     Pointers<kube::LabelledObject> namespaces;
     Pointers<kube::Node> nodes;
+    cluster::KubeletWords kubelets;
 };
 
 ProtectionCount::Counts Moment::count() const {
     const cluster::ProtectionRules rules(cluster::kubevirt_in_force(kubevirts), config.get(),
                                          plugin.get(), policies);
-    cluster::VmNeighbours neighbours;
+    cluster::VmNeighbours neighbours(&kubelets);
     for (const auto& pod : launchers) {
         neighbours.add(*pod);
     }
@@ -99,6 +111,10 @@ ProtectionCount::ProtectionCount(const asio::any_io_executor& loop, ClusterObjec
     mark(objects.kubevirts);
 }
 
+void ProtectionCount::hear(const Registry& registry) {
+    registry_ = &registry;
+}
+
 /// A kind that has not been read would make a wrong count.
 bool ProtectionCount::may_count() const {
     const bool plugins = objects_.plugins.synced() ||
@@ -129,7 +145,7 @@ Task<> ProtectionCount::turn() {
         co_return;
     }
     changed_ = false;
-    auto moment = std::make_shared<const Moment>(objects_);
+    auto moment = std::make_shared<const Moment>(objects_, registry_);
     auto work = [moment]() -> Result<Counts> { return moment->count(); };
     moment.reset();
     const auto counted = co_await offload(pool_, work_limit, std::move(work));

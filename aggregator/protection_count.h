@@ -10,6 +10,7 @@
 #include <boost/asio/any_io_executor.hpp>
 
 #include "aggregator/cluster_objects.h"
+#include "aggregator/registry.h"
 #include "base/alarm.h"
 #include "base/clock.h"
 #include "base/offload.h"
@@ -35,6 +36,9 @@ public:
     ProtectionCount(const asio::any_io_executor& loop, ClusterObjects& objects,
                     std::function<bool()> leads, BlockingPool& pool, const Clock& clock);
 
+    /// What agents report of their kubelets counts too. Before run(); the registry outlives this.
+    void hear(const Registry& registry);
+
     /// Counts until it is cancelled.
     [[nodiscard]] Task<> run();
 
@@ -48,6 +52,7 @@ private:
     [[nodiscard]] bool may_count() const;
 
     ClusterObjects& objects_;
+    const Registry* registry_ = nullptr;
     std::function<bool()> leads_;
     BlockingPool& pool_;
     const Clock& clock_;

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "migration/cpu_truth.h"
 #include "migration/upgrade_impact.h"
 #include "wire/convert.h"
+#include "wire/fleet_messages.h"
 
 namespace scout::aggregator {
 namespace {
@@ -264,6 +266,32 @@ Result<v1::UpgradeImpactResponse> FleetQueries::upgrade_impact(
     return wire::to_wire(migration::upgrade_impact(
         {.profile = node.before.profile->profile, .facts = node.before.facts},
         {.profile = node.profile->profile, .facts = node.host.facts}, matrix_.map()));
+}
+
+Result<Sweep<v1::PressureResponse>> FleetQueries::pressure(const v1::PressureRequest& request,
+                                                           SteadyTime now) const {
+    std::set<std::string, std::less<>> wanted;
+    for (const auto& name : request.nodes()) {
+        if (const auto found = find(name); !found) {
+            return fail(found.error());
+        }
+        wanted.insert(name);
+    }
+    v1::PressureResponse begun;
+    begun.set_hears_agents(true);
+    auto take = [wanted = std::move(wanted), now](const Node& node, v1::PressureResponse& out) {
+        if (wanted.empty() ? node.kind != NodeKind::agent : !wanted.contains(node.name)) {
+            return;
+        }
+        fleet::PressureListing one;
+        auto& line = one.nodes.emplace_back();
+        line.name = node.name;
+        if (node.pressure.report != nullptr) {
+            line.told = told_pressure(node, now);
+        }
+        out.MergeFrom(wire::to_wire(one));
+    };
+    return Sweep<v1::PressureResponse>{registry_, std::move(take), std::move(begun)};
 }
 
 Result<const Node*> FleetQueries::find(std::string_view name) const {

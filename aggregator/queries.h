@@ -19,6 +19,8 @@ class MatrixResponse;
 class NodeRequest;
 class NodeResponse;
 class NodesResponse;
+class PressureRequest;
+class PressureResponse;
 class UpgradeImpactRequest;
 class UpgradeImpactResponse;
 class WhereRequest;
@@ -54,6 +56,9 @@ public:
                                                         SteadyTime now) const;
     [[nodiscard]] Result<v1::UpgradeImpactResponse> upgrade_impact(
         const v1::UpgradeImpactRequest& request) const;
+    /// What agents told of their nodes' pressure. Without names: all that have agents.
+    [[nodiscard]] Result<Sweep<v1::PressureResponse>> pressure(const v1::PressureRequest& request,
+                                                               SteadyTime now) const;
 
 private:
     [[nodiscard]] Result<const Node*> find(std::string_view name) const;

@@ -33,6 +33,7 @@ struct Form {
 };
 
 constexpr std::array forms{
+    Form{Kind::pressure, {"pressure"}},
     Form{Kind::protections, {"protection"}},
     Form{Kind::protections, {"namespaces", "+", "protection"}},
     Form{Kind::vmi_protection, {"namespaces", "+", "virtualmachineinstances", "*", "protection"}},
@@ -68,6 +69,7 @@ std::vector<Served> served_resources() {
             {"pods/why", "", true, "Why", {"get"}},
             {"virtualmachineinstances/protection", "", true, "Protection", {"get"}},
             {"protection", "protection", true, "Protection", {"list"}},
+            {"pressure", "pressure", false, "NodePressure", {"list"}},
             {"matrix", "matrix", false, "Matrix", {"list"}},
             {"baseline", "baseline", false, "Baseline", {"list"}}};
 }
@@ -233,7 +235,8 @@ kube::AccessQuestion listing_vmis() {
 }
 
 bool adds_vmis(const Question& question) {
-    return question.kind == Question::Kind::node || question.kind == Question::Kind::upgrade_impact;
+    return question.kind == Kind::node || question.kind == Kind::upgrade_impact ||
+           question.kind == Kind::pressure;
 }
 
 std::vector<kube::AccessQuestion> needed_rights(const Question& question) {

@@ -23,6 +23,7 @@ struct Question {
         pod_why,  ///< the same of one of its launchers
         vmi_protection,
         protections,  ///< of VMIs of `space`, or of all namespaces
+        pressure,     ///< of nodes
         matrix,
         baseline,
     };

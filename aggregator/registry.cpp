@@ -123,6 +123,22 @@ Status Registry::change_guests(std::string_view node, std::vector<Guest> changed
     return {};
 }
 
+Status Registry::report_pressure(std::string_view node, migration::PressureReport report,
+                                 SteadyTime now) {
+    auto* found = known(node);
+    if (found == nullptr) {
+        return fail(Errc::not_found, "node " + log_value(node) + " is not known");
+    }
+    const auto before = std::exchange(
+        found->pressure,
+        {.report = std::make_shared<const migration::PressureReport>(std::move(report)),
+         .at = now});
+    for (const auto& observer : pressure_observers_) {
+        observer(*found, before.report.get());
+    }
+    return {};
+}
+
 Status Registry::add_document(const Document& document, SteadyTime now) {
     if (!is_node_name(document.name)) {
         return fail(Errc::invalid, document.path + ": a node is called as its file, and expected " +

@@ -92,6 +92,17 @@ public:
     [[nodiscard]] Status change_guests(std::string_view node, std::vector<Guest> changed,
                                        const std::vector<RemovedGuest>& removed);
 
+    /// Replaces what was known of its pressure. Errc::not_found for unknown nodes.
+    [[nodiscard]] Status report_pressure(std::string_view node, migration::PressureReport report,
+                                         SteadyTime now);
+    /// Called with the node and what was known of it before, which may be null. Must not change the
+    /// registry.
+    using PressureObserver =
+        std::function<void(const Node&, const migration::PressureReport* before)>;
+    void observe_pressure(PressureObserver observer) {
+        pressure_observers_.push_back(std::move(observer));
+    }
+
     /// A node out of a document. Errc::refused if the name is taken, Errc::invalid if it is none.
     struct Document {
         std::string name;
@@ -137,6 +148,7 @@ private:
     const Clock& clock_;
     std::vector<Observer> observers_;
     std::vector<std::function<void(const Node&)>> report_observers_;
+    std::vector<PressureObserver> pressure_observers_;
     std::map<std::string, Node, std::less<>> nodes_;
     SharedValues<StoredProfile> profiles_;
     SharedValues<migration::GuestCpu> cpus_;

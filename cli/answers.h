@@ -30,6 +30,8 @@ using fleet::MatrixAnswer;
 using fleet::NodeDetail;
 using fleet::NodeLine;
 using fleet::NodesAnswer;
+using fleet::PressureListing;
+using fleet::PressureNode;
 using fleet::ProfileAnswer;
 using fleet::ProtectionListing;
 

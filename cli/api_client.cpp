@@ -131,6 +131,21 @@ public:
         return all;
     }
 
+    /// Agents report to the replica that leads, and the API server asks any of them.
+    Result<fleet::PressureListing> pressure(const std::vector<std::string>& nodes) override {
+        constexpr unsigned most_tries = 6;
+        kube::Query query;
+        for (const auto& node : nodes) {
+            query.add("node", node);
+        }
+        const auto path = "/pressure" + query.text();
+        auto answer = ask<fleet::PressureListing, v1::PressureResponse>(path);
+        for (unsigned tries = 1; tries < most_tries && answer && !answer->hears_agents; ++tries) {
+            answer = ask<fleet::PressureListing, v1::PressureResponse>(path);
+        }
+        return answer;
+    }
+
 private:
     Result<fleet::ProtectionListing> protection_of(const std::string& vm) {
         const auto path = path_of({.subject = {.kind = SubjectKind::guest, .name = vm, .node = {}},

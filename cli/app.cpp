@@ -18,8 +18,10 @@ namespace {
 constexpr const char* description =
     "scoutctl asks where guests can live-migrate, and why not.\n"
     "compare, profile and labels work on documents of libvirt alone; why and stuck read a cluster\n"
-    "(--live) or a dump of one (--from); nodes, node, guests, protection, where, why-not, matrix,\n"
-    "baseline and upgrade-impact do so too where they are told to, and ask an aggregator else.";
+    "(--live) or a dump of one (--from); nodes, node, guests, protection, pressure, where, "
+    "why-not,\n"
+    "matrix, baseline and upgrade-impact do so too where they are told to, and ask an aggregator "
+    "else.";
 
 /// Options of every command; they may stand before or behind its name.
 void add_global_options(CLI::App& app, Request& request) {
@@ -101,6 +103,14 @@ void add_fleet_commands(CLI::App& app, Request& request) {
         ->type_name("VM");
     protection.add_option("--node", request.node, "only VMs of this node")->type_name("NAME");
     add_dump_options(protection, request);
+    auto& pressure = add_command(
+        app, request,
+        {"pressure", "say how near the nodes are to evicting pods, and which VMs would go first",
+         run_pressure,
+         "  scoutctl pressure\n  scoutctl pressure n1 n2 -o json\n"
+         "  scoutctl pressure --from must-gather/\n"});
+    pressure.add_option("NODE", request.items, "nodes (default: all)")->type_name("NODE");
+    add_dump_options(pressure, request);
 }
 
 void add_question_commands(CLI::App& app, Request& request) {

@@ -198,6 +198,15 @@ int run_upgrade_impact(Session& session, const Request& request) {
                      [&request](Fleet& fleet) { return fleet.upgrade_impact(request.subject); });
 }
 
+int run_pressure(Session& session, const Request& request) {
+    for (const auto& name : request.items) {
+        if (const auto checked = check_node_name("pressure", name); !checked) {
+            return session.fail_with(checked.error());
+        }
+    }
+    return ask(session, [&request](Fleet& fleet) { return fleet.pressure(request.items); });
+}
+
 int run_protection(Session& session, const Request& request) {
     if (!request.items.empty() && !request.node.empty()) {
         return session.fail_with(

@@ -126,6 +126,18 @@ public:
             "the cluster with --live or --from");
     }
 
+    Result<PressureListing> pressure(const std::vector<std::string>& nodes) override {
+        v1::PressureRequest request;
+        for (const auto& node : nodes) {
+            request.add_nodes(node);
+        }
+        const auto response = call<v1::PressureResponse>(&v1::Fleet::Stub::Pressure, request);
+        if (!response) {
+            return fail(response.error());
+        }
+        return wire::from_wire(*response);
+    }
+
     Status watch_guests(const std::string& node, const GuestSink& sink) override;
 
 private:

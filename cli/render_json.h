@@ -24,6 +24,7 @@ inline constexpr int schema_version = 1;
 [[nodiscard]] boost::json::value to_json(const LabelCheckAnswer& answer);
 [[nodiscard]] boost::json::value to_json(const StuckListing& answer);
 [[nodiscard]] boost::json::value to_json(const ProtectionListing& answer);
+[[nodiscard]] boost::json::value to_json(const PressureListing& answer);
 [[nodiscard]] boost::json::value to_json(const cluster::CauseStory& answer);
 [[nodiscard]] boost::json::value to_json(const migration::Placement& answer);
 [[nodiscard]] boost::json::value to_json(const migration::Baseline& answer);

@@ -18,6 +18,7 @@ namespace scout::cli {
 [[nodiscard]] std::string to_table(const LabelCheckAnswer& answer, const TableStyle& style);
 [[nodiscard]] std::string to_table(const StuckListing& answer, const TableStyle& style);
 [[nodiscard]] std::string to_table(const ProtectionListing& answer, const TableStyle& style);
+[[nodiscard]] std::string to_table(const PressureListing& answer, const TableStyle& style);
 [[nodiscard]] std::string to_table(const cluster::CauseStory& answer, const TableStyle& style);
 [[nodiscard]] std::string to_table(const migration::Placement& answer, const TableStyle& style);
 [[nodiscard]] std::string to_table(const migration::Baseline& answer, const TableStyle& style);

@@ -34,11 +34,12 @@ struct Request {
     DumpRequest dump;       ///< --from or --live, and how it is judged
     WatchRequest watch_of;  ///< debug watch
 
-    std::string subject;                 ///< first thing asked about: guest, node, document, shell
-    std::string target;                  ///< second one: compare B, why-not TARGET
-    std::vector<std::string> items;      ///< baseline: nodes or documents; protection: VMs
-    std::vector<std::string> on;         ///< where --on
-    std::vector<std::string> documents;  ///< matrix --documents
+    std::string subject;             ///< first thing asked about: guest, node, document, shell
+    std::string target;              ///< second one: compare B, why-not TARGET
+    std::vector<std::string> items;  ///< baseline: nodes or documents; protection: VMs; pressure:
+                                     ///< nodes
+    std::vector<std::string> on;     ///< where --on
+    std::vector<std::string> documents;        ///< matrix --documents
     std::vector<std::string> obsolete_models;  ///< labels --obsolete-cpu-models
     std::string all;                           ///< compare --all
     std::string before;                        ///< upgrade-impact --before
@@ -55,6 +56,7 @@ int run_guests(Session& session, const Request& request);
 int run_where(Session& session, const Request& request);
 int run_why(Session& session, const Request& request);
 int run_why_not(Session& session, const Request& request);
+int run_pressure(Session& session, const Request& request);
 int run_protection(Session& session, const Request& request);
 int run_stuck(Session& session, const Request& request);
 int run_matrix(Session& session, const Request& request);

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +18,7 @@
 #include "migration/guest.h"
 #include "migration/label_check.h"
 #include "migration/labels.h"
+#include "migration/pressure_report.h"
 #include "migration/profile.h"
 
 /// What is told of a fleet, whoever tells it: files, the objects of a cluster or an aggregator fill
@@ -130,6 +134,36 @@ struct NodeDetail {
 struct ProtectionListing {
     std::vector<cluster::VmProtection> vms;
     std::vector<std::string> notes;  ///< what is not known, of all of them
+};
+
+/// What an agent told of its node's pressure, and how long ago.
+struct ToldPressure {
+    std::shared_ptr<const migration::PressureReport> report;  ///< never null
+    std::string freshness;                                    ///< of the agent, as of a NodeLine
+    std::uint64_t age_ms = 0;
+};
+/// By node.
+using ToldPressures = std::map<std::string, ToldPressure, std::less<>>;
+
+/// One node of `pressure`.
+struct PressureNode {
+    /// As the kubelet tells the API server.
+    struct Condition {
+        std::string type;
+        std::string status;
+        std::int64_t since_unix_ms = 0;  ///< 0: not told
+    };
+
+    std::string name;
+    std::optional<ToldPressure> told;  ///< none: no agent told anything
+    std::vector<Condition> conditions;
+    std::vector<std::string> taints;  ///< "KEY:EFFECT"
+};
+
+struct PressureListing {
+    std::vector<PressureNode> nodes;
+    std::vector<std::string> notes;  ///< what is not known, of all of them
+    bool hears_agents = true;        ///< false: they report to somebody else
 };
 
 [[nodiscard]] ProfileAnswer make_profile(migration::Profile profile, const migration::CpuMap* map);

@@ -2,7 +2,6 @@
 #include "fleet/dump_fleet.h"
 
 #include <algorithm>
-#include <set>
 #include <string_view>
 #include <utility>
 
@@ -12,7 +11,6 @@
 #include "cluster/node_state.h"
 #include "cluster/upgrade_answer.h"
 #include "cluster/vm_placement.h"
-#include "cluster/vm_protection.h"
 #include "migration/label_profile.h"
 
 namespace scout::fleet {
@@ -23,17 +21,6 @@ Error not_in_a_dump(std::string_view what, std::string_view why) {
                                ": a cluster's objects cannot answer this: " + std::string{why} +
                                "; ask an aggregator (without --from and --live)"};
 }
-
-constexpr const char* forecast_note =
-    "how much of its memory a guest uses and how fast it writes is not known before its launcher "
-    "is "
-    "told to stop: forecasts copy all of it once, over a link of 10 Gbit/s (optimistic), half of "
-    "it "
-    "(expected), 1 Gbit/s (pessimistic)";
-constexpr const char* kubelet_note =
-    "what time the kubelet itself gives pods is not known of every node: at a hard threshold it is "
-    "a "
-    "second, at a soft one evictionMaxPodGracePeriod, at a shutdown shutdownGracePeriod";
 
 /// Placed on a node and not at its end.
 bool is_there(const kube::Vmi& vmi) {
@@ -286,38 +273,6 @@ Result<migration::Baseline> DumpFleet::baseline(const std::vector<std::string>& 
 
 Result<migration::UpgradeImpact> DumpFleet::upgrade_impact(const std::string& node) {
     return cluster::node_upgrade_impact(dump_.objects, node, options_.levels());
-}
-
-Result<ProtectionListing> DumpFleet::protection(const ProtectionQuestion& question) {
-    std::set<std::string, std::less<>> wanted;
-    for (const auto& name : question.vms) {
-        const auto vmi = cluster::find_vmi(dump_.objects, name);
-        if (!vmi) {
-            return fail(vmi.error());
-        }
-        if (!cluster::is_running(**vmi)) {
-            return fail(Errc::invalid, "expected a VM that runs, found '" + name + "' " +
-                                           ((*vmi)->deletion ? "on its way to its end"
-                                                             : "in phase " + (*vmi)->phase.str()));
-        }
-        wanted.insert(cluster::full_name((*vmi)->meta));
-    }
-    if (!question.node.empty()) {
-        if (const auto node = cluster::find_node(dump_.objects, question.node); !node) {
-            return fail(node.error());
-        }
-    }
-    ProtectionListing answer{.vms = cluster::vm_protections(dump_.objects, options_.kubelets),
-                             .notes = {forecast_note}};
-    std::erase_if(answer.vms, [&wanted, &question](const cluster::VmProtection& each) {
-        return (!wanted.empty() && !wanted.contains(each.vmi)) ||
-               (!question.node.empty() && each.node != question.node);
-    });
-    if (std::any_of(answer.vms.begin(), answer.vms.end(),
-                    [this](const auto& each) { return !options_.kubelets.contains(each.node); })) {
-        answer.notes.emplace_back(kubelet_note);
-    }
-    return answer;
 }
 
 void tell_left_out(const std::vector<cluster::LeftOut>& left_out,

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,7 +36,8 @@ struct DumpOptions {
     cluster::CountingRules counting;
     std::size_t most_refusals = cluster::LevelOptions{}.most_refusals;  ///< that a matrix lists
 
-    cluster::KubeletWords kubelets = {};  ///< what agents told; none where they are not asked
+    /// What agents told; none: they are not asked.
+    std::optional<ToldPressures> pressures = std::nullopt;
 
     [[nodiscard]] cluster::LevelOptions levels() const {
         return {.layer = layer,
@@ -65,6 +67,7 @@ public:
     [[nodiscard]] Result<migration::UpgradeImpact> upgrade_impact(const std::string& node) override;
     /// Of objects with what protects VMs among them.
     [[nodiscard]] Result<ProtectionListing> protection(const ProtectionQuestion& question) override;
+    [[nodiscard]] Result<PressureListing> pressure(const std::vector<std::string>& nodes) override;
 
     /// The labels of each node against the rules.
     [[nodiscard]] LabelCheckAnswer check_labels() const;

@@ -79,6 +79,9 @@ public:
     [[nodiscard]] virtual Result<cluster::CauseStory> why(const std::string& name);
     [[nodiscard]] virtual Result<ProtectionListing> protection(
         const ProtectionQuestion& question) = 0;
+    /// All nodes for an empty list.
+    [[nodiscard]] virtual Result<PressureListing> pressure(
+        const std::vector<std::string>& nodes) = 0;
 };
 
 }  // namespace scout::fleet

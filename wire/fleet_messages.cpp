@@ -14,21 +14,6 @@ namespace {
 /// "NAMESPACE/NAME"
 constexpr std::size_t full_name_limit = 63 + 1 + name_limit;
 
-std::string freshness_text(v1::Freshness freshness) {
-    switch (freshness) {
-        case v1::FRESH:
-            return "fresh";
-        case v1::STALE:
-            return "stale";
-        case v1::GONE:
-            return "gone";
-        case v1::NO_AGENT:
-            return "";
-        default:
-            return "unknown";
-    }
-}
-
 Result<fleet::NodeLine> line_of(const v1::NodeSummary& summary) {
     Checks checks;
     fleet::NodeLine line;
@@ -178,6 +163,30 @@ Result<fleet::AnyMatrix> levels_of(const v1::Levels& message) {
 }
 
 }  // namespace
+
+std::string freshness_text(v1::Freshness freshness) {
+    switch (freshness) {
+        case v1::FRESH:
+            return "fresh";
+        case v1::STALE:
+            return "stale";
+        case v1::GONE:
+            return "gone";
+        case v1::NO_AGENT:
+            return "";
+        default:
+            return "unknown";
+    }
+}
+
+v1::Freshness freshness_named(std::string_view text) {
+    for (const auto freshness : {v1::FRESH, v1::STALE, v1::GONE, v1::NO_AGENT}) {
+        if (freshness_text(freshness) == text) {
+            return freshness;
+        }
+    }
+    return v1::FRESHNESS_UNKNOWN;
+}
 
 v1::WhereRequest to_request(const fleet::FleetSubject& subject, const std::string& target) {
     v1::WhereRequest request;

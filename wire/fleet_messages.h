@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
+#include <string_view>
+
 #include "base/result.h"
 #include "cluster/cause_story.h"
 #include "fleet/answers.h"
@@ -22,6 +25,7 @@ namespace v1 = virt_scout::v1;
 [[nodiscard]] Result<fleet::AnyMatrix> from_wire(const v1::MatrixResponse& response);
 [[nodiscard]] Result<cluster::CauseStory> from_wire(const v1::WhyResponse& response);
 [[nodiscard]] Result<fleet::ProtectionListing> from_wire(const v1::ProtectionResponse& response);
+[[nodiscard]] Result<fleet::PressureListing> from_wire(const v1::PressureResponse& response);
 [[nodiscard]] Result<fleet::GuestLine> guest_from_wire(const std::string& node,
                                                        const v1::Guest& guest);
 
@@ -33,5 +37,10 @@ namespace v1 = virt_scout::v1;
 [[nodiscard]] v1::WhereResponse to_wire(const migration::Placement& placement);
 [[nodiscard]] v1::WhyResponse to_wire(const cluster::CauseStory& story);
 [[nodiscard]] v1::ProtectionResponse to_wire(const fleet::ProtectionListing& answer);
+[[nodiscard]] v1::PressureResponse to_wire(const fleet::PressureListing& answer);
+
+/// "fresh", "stale", "gone"; empty for a node that is known by objects alone.
+[[nodiscard]] std::string freshness_text(v1::Freshness freshness);
+[[nodiscard]] v1::Freshness freshness_named(std::string_view text);
 
 }  // namespace scout::wire

@@ -3,12 +3,14 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 
 #include "wire/checks.h"
 #include "wire/convert_parts.h"
 #include "wire/fleet_messages.h"
+#include "wire/pressure_messages.h"
 
 /// Answers about what is coming to the VMs of a cluster.
 namespace scout::wire {
@@ -130,6 +132,71 @@ Result<fleet::ProtectionListing> from_wire(const v1::ProtectionResponse& respons
             answer.notes.push_back(cut(note, text_limit));
         }
     }
+    if (auto status = checks.status(); !status) {
+        return fail(std::move(status.error()));
+    }
+    return answer;
+}
+
+v1::PressureResponse to_wire(const fleet::PressureListing& answer) {
+    v1::PressureResponse out;
+    for (const auto& node : answer.nodes) {
+        auto& told = *out.add_nodes();
+        told.set_name(node.name);
+        told.set_freshness(node.told ? freshness_named(node.told->freshness) : v1::NO_AGENT);
+        if (node.told) {
+            told.set_age_ms(node.told->age_ms);
+            *told.mutable_pressure() = to_wire(*node.told->report);
+        }
+        for (const auto& condition : node.conditions) {
+            auto& one = *told.add_conditions();
+            one.set_type(condition.type);
+            one.set_status(condition.status);
+            one.set_since_unix_ms(condition.since_unix_ms);
+        }
+        assign(told.mutable_taints(), node.taints);
+    }
+    assign(out.mutable_notes(), answer.notes);
+    out.set_hears_agents(answer.hears_agents);
+    return out;
+}
+
+Result<fleet::PressureListing> from_wire(const v1::PressureResponse& response) {
+    Checks checks;
+    fleet::PressureListing answer;
+    if (!checks.count("nodes", response.nodes_size(), nodes_limit)) {
+        return fail(std::move(checks.status().error()));
+    }
+    for (const auto& message : response.nodes()) {
+        auto& node = answer.nodes.emplace_back();
+        node.name = checks.name("nodes.name", message.name());
+        if (message.has_pressure()) {
+            auto report = from_wire(message.pressure());
+            if (!report) {
+                return fail(std::move(report.error()));
+            }
+            node.told = {
+                .report = std::make_shared<const migration::PressureReport>(*std::move(report)),
+                .freshness = freshness_text(message.freshness()),
+                .age_ms = message.age_ms()};
+        }
+        if (checks.count("nodes.conditions", message.conditions_size())) {
+            for (const auto& condition : message.conditions()) {
+                node.conditions.push_back({.type = cut(condition.type()),
+                                           .status = cut(condition.status()),
+                                           .since_unix_ms = checks.unix_ms(
+                                               "conditions.since", condition.since_unix_ms())});
+            }
+        }
+        // A key and an effect.
+        node.taints = checks.names("nodes.taints", message.taints());
+    }
+    if (checks.count("notes", response.notes_size())) {
+        for (const auto& note : response.notes()) {
+            answer.notes.push_back(cut(note, text_limit));
+        }
+    }
+    answer.hears_agents = response.hears_agents();
     if (auto status = checks.status(); !status) {
         return fail(std::move(status.error()));
     }

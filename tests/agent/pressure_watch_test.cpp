@@ -58,7 +58,8 @@ protected:
                                  .clock = clock,
                                  .registry = registry,
                                  .health = health,
-                                 .launchers = [this] { return launchers; }});
+                                 .launchers = [this] { return launchers; },
+                                 .tell = [this] { ++told; }});
     }
     void look() { test::run_until_done(loop, watch->look()); }
 
@@ -104,6 +105,7 @@ protected:
     prometheus::Registry registry;
     daemon::Health health;
     std::vector<LauncherPod> launchers;
+    std::size_t told = 0;
     std::unique_ptr<PressureWatch> watch;
 };
 
@@ -197,6 +199,62 @@ TEST_F(PressureWatchTest, TheKubeletsGraceIsThatOfNow) {
     tree.set_memory(9 << 10U);
     look();
     EXPECT_EQ(watch->pressure().kubelet_grace(60s), 1s);
+}
+
+TEST_F(PressureWatchTest, WhatItKnowsIsReportedWhenItIsWorthAMessage) {
+    make(head +
+         "evictionHard: {memory.available: 100Mi}\nevictionSoft: {memory.available: 1Gi}\n"
+         "evictionSoftGracePeriod: {memory.available: 30s}\nevictionMaxPodGracePeriod: 300\n"
+         "shutdownGracePeriod: 60s\n");
+    for (int i = 1; i <= 7; ++i) {
+        const auto uid = "aa-" + std::to_string(i);
+        write_pod(uid, pressure::QosClass::burstable, std::to_string(1000 * i) + "\n", "max\n");
+        launchers.push_back({.pod_uid = uid, .guest = "shop/" + uid, .vm_grace = 120s});
+    }
+    auto& teller = watch->teller();
+    EXPECT_FALSE(teller.is_due(clock.steady())) << "nothing was looked at yet";
+    tree.set_memory(8 << 20U);
+    look();
+    const auto first = teller.next(clock.steady());
+    ASSERT_TRUE(first);
+    EXPECT_EQ(told, 1U);
+    ASSERT_THAT(first->lines, SizeIs(2));
+    EXPECT_EQ(first->lines[0].at, std::uint64_t{100} << 20U);
+    EXPECT_EQ(first->lines[1].soft_grace, 30s);
+    EXPECT_EQ(first->lines[1].room.value().available, std::uint64_t{8} << 30U);
+    EXPECT_EQ(first->graces, (migration::KubeletGraces{.soft = 300s, .shutdown = 60s}));
+    EXPECT_EQ(first->short_guests, 7U);
+    EXPECT_EQ(first->longest_wanted, 120s);
+    ASSERT_THAT(first->order, Not(IsEmpty()));
+    ASSERT_THAT(first->order[0].first, SizeIs(migration::told_launchers));
+    EXPECT_EQ(first->order[0].first[0].vmi, "shop/aa-7");
+    EXPECT_EQ(first->order[0].first[0].usage, 7000U);
+    EXPECT_EQ(first->order[0].others, 2U);
+
+    for (int i = 0; i < 60; ++i) {
+        clock.advance(5s);
+        look();
+    }
+    EXPECT_EQ(told, 1U) << "nothing new";
+    EXPECT_FALSE(teller.next(clock.steady()));
+    tree.set_memory(512 << 10U);
+    clock.advance(5s);
+    look();
+    EXPECT_EQ(told, 2U);
+    const auto near = teller.next(clock.steady());
+    ASSERT_TRUE(near && near->lines[1].passed_for);
+    EXPECT_TRUE(near->lines[1].warned);
+    teller.connected();
+    EXPECT_TRUE(teller.is_due(clock.steady())) << "another stream knows nothing";
+}
+
+TEST_F(PressureWatchTest, AKubeletThatIsNotKnownGivesNoTimes) {
+    make("nonsense");
+    look();
+    const auto report = watch->teller().next(clock.steady());
+    ASSERT_TRUE(report);
+    EXPECT_FALSE(report->graces);
+    EXPECT_THAT(report->trouble, Not(IsEmpty()));
 }
 
 TEST_F(PressureWatchTest, LaunchersAreRankedAsFarAsTheNodeKnows) {

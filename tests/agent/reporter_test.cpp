@@ -17,6 +17,7 @@
 #include <spdlog/spdlog.h>
 
 #include "agent/evacuations.h"
+#include "agent/pressure_teller.h"
 #include "base/task_scope.h"
 #include "tests/agent/fake_launchers.h"
 #include "tests/support/fake_clock.h"
@@ -141,7 +142,8 @@ protected:
                                          .pacer = pacer,
                                          .metrics = metrics,
                                          .certificate = nullptr,
-                                         .evacuations = evacuations},
+                                         .evacuations = evacuations,
+                                         .pressure = pressure},
                          1);
         TaskScope scope(loop.get_executor());
         // Posted: a cancellation from within the reporter itself would be none from outside.
@@ -162,6 +164,7 @@ protected:
     FakeLink link;
     std::optional<Reporter> reporter;
     Evacuations* evacuations = nullptr;
+    PressureTeller* pressure = nullptr;
     bool was_connected = false;  ///< when the time was up
 };
 
@@ -226,6 +229,23 @@ TEST_F(ReporterTest, EvacuationsAreToldAfterTheHelloAndBeforeReports) {
     // stream but the first says nothing of them until the leader is heard on it.
     EXPECT_EQ(std::count(link.kinds.begin(), link.kinds.end(), told), 2);
     EXPECT_TRUE(all.rules());
+}
+
+TEST_F(ReporterTest, PressureIsToldAfterTheReportAndAnewOnEachStream) {
+    PressureTeller teller;
+    teller.take({});
+    pressure = &teller;
+    link.patience = 4;
+    FakePacer pacer(loop, 1h);
+
+    run_until_the_time_is_up(pacer);
+
+    const std::size_t told = Message{PressureMessage{}}.index();
+    ASSERT_GE(link.kinds.size(), 8U);
+    EXPECT_THAT(std::vector<std::size_t>(link.kinds.begin(), link.kinds.begin() + 3),
+                testing::ElementsAre(0, 1, told));
+    EXPECT_NE(link.kinds[3], told) << "nothing new";
+    EXPECT_EQ(link.kinds[6], told);
 }
 
 /// What is logged while it is in scope.

@@ -179,8 +179,14 @@ protected:
         clock,
         cluster::level_settings({})};
     CauseHistory history;
-    ClusterQuestions questions{
-        {.objects = objects, .settings = settings, .history = history}, {}, pool, clock};
+    bool leads = true;
+    ClusterQuestions questions{{.objects = objects,
+                                .settings = settings,
+                                .history = history,
+                                .leads = [this] { return leads; }},
+                               {},
+                               pool,
+                               clock};
 };
 
 TEST_F(ClusterQuestionsTest, SaysNothingBeforeItHasReadWhatTheAnswerRestsOn) {
@@ -372,8 +378,8 @@ TEST_F(ClusterQuestionsTest, TellsOfOneVmWithoutItsNodeToWhoMayNotListNodes) {
 }
 
 TEST_F(ClusterQuestionsTest, UnprotectedVmsAreCountedByTheLeaderAlone) {
-    bool leads = false;
-    ProtectionCount count(loop.get_executor(), objects, [&leads] { return leads; }, pool, clock);
+    leads = false;
+    ProtectionCount count(loop.get_executor(), objects, [this] { return leads; }, pool, clock);
     scope.spawn("count", [&count] { return count.run(); });
     read_all();
     loop.restart();
@@ -394,6 +400,53 @@ TEST_F(ClusterQuestionsTest, UnprotectedVmsAreCountedByTheLeaderAlone) {
     EXPECT_EQ(of(migration::ProtectionVerdict::no_hook), 1U);
     EXPECT_EQ(of(migration::ProtectionVerdict::unknown), 0U);
     scout::test::run_to_end(loop, scope.close());
+}
+
+TEST_F(ClusterQuestionsTest, TellsThePressureThatAgentsAndKubeletsTold) {
+    Registry registry({}, clock);
+    questions.hear(registry);
+    const Introduction east{.node = "east", .host_identity = "e", .agent_version = ""};
+    ASSERT_TRUE(registry.introduce(east, clock.steady()));
+    migration::PressureReport report;
+    report.lines.resize(1);
+    report.lines[0].at = 100;
+    report.order = {{.first = {{.vmi = "shop/web", .pod_uid = "p", .usage = {}, .vm_grace = {}}}}};
+    report.graces = migration::KubeletGraces{};
+    ASSERT_TRUE(registry.report_pressure("east", report, clock.steady()));
+    read_all();
+    const Question question{.kind = Question::Kind::pressure,
+                            .options = {{"node", "east"}, {"node", "west"}},
+                            .may_see_nodes = true,
+                            .may_see_vmis = true};
+    const auto text = ask(question);
+    ASSERT_TRUE(text) << text.error().message;
+
+    FakeServer api(saying(*text));
+    const auto answer = reader_of(api, clock)->pressure({"east", "west"});
+    ASSERT_TRUE(answer) << answer.error().message;
+    ASSERT_THAT(answer->nodes, SizeIs(2));
+    ASSERT_TRUE(answer->nodes[0].told);
+    EXPECT_EQ(*answer->nodes[0].told->report, report);
+    EXPECT_FALSE(answer->nodes[1].told);
+    EXPECT_EQ(api.requests().at(0).target,
+              "/apis/query.virt-scout.io/v1alpha1/pressure?node=east&node=west");
+
+    auto blind = question;
+    blind.may_see_vmis = false;
+    EXPECT_THAT(*ask(blind), Not(HasSubstr("shop/web")));
+    // The kubelet of east evicts at once: its VM cannot be moved then.
+    const auto protection =
+        ask({.kind = Question::Kind::vmi_protection, .space = "shop", .name = "web"});
+    ASSERT_TRUE(protection);
+    EXPECT_THAT(*protection, HasSubstr("too-big"));
+
+    leads = false;
+    const auto standby = ask(question);
+    ASSERT_TRUE(standby);
+    EXPECT_THAT(*standby, HasSubstr("\"hearsAgents\":false"));
+    FakeServer other(saying(*standby));
+    EXPECT_FALSE(reader_of(other, clock)->pressure({})->hears_agents);
+    EXPECT_THAT(other.requests(), SizeIs(6)) << "another replica may lead";
 }
 
 TEST_F(ClusterQuestionsTest, TellsWhatIsWrongWithAQuestion) {

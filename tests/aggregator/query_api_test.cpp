@@ -353,10 +353,10 @@ TEST_F(QueryApiTest, DiscoveryNeedsNoRightAndListsWhatThereIs) {
         EXPECT_FALSE(resource.at("verbs").as_array().empty());
     }
     EXPECT_THAT(
-        names,
-        ElementsAre("nodes", "nodes/where", "nodes/upgradeimpact", "virtualmachineinstances",
-                    "virtualmachineinstances/where", "virtualmachineinstances/why", "pods/why",
-                    "virtualmachineinstances/protection", "protection", "matrix", "baseline"));
+        names, ElementsAre("nodes", "nodes/where", "nodes/upgradeimpact", "virtualmachineinstances",
+                           "virtualmachineinstances/where", "virtualmachineinstances/why",
+                           "pods/why", "virtualmachineinstances/protection", "protection",
+                           "pressure", "matrix", "baseline"));
     EXPECT_TRUE(api.specs.empty());
 }
 

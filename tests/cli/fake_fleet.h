@@ -53,6 +53,11 @@ public:
         return answer(protection_answer);
     }
 
+    Result<PressureListing> pressure(const std::vector<std::string>& nodes) override {
+        asked_nodes = nodes;
+        return answer(pressure_answer);
+    }
+
     NodesAnswer nodes_answer;
     NodeDetail node_answer;
     GuestsAnswer guests_answer;
@@ -61,6 +66,7 @@ public:
     migration::Baseline baseline_answer;
     migration::UpgradeImpact impact;
     ProtectionListing protection_answer;
+    PressureListing pressure_answer;
     std::vector<GuestEvent> events;
     std::optional<Error> down;
 
@@ -103,6 +109,9 @@ public:
 
     Result<ProtectionListing> protection(const fleet::ProtectionQuestion& question) override {
         return fleet_.protection(question);
+    }
+    Result<PressureListing> pressure(const std::vector<std::string>& nodes) override {
+        return fleet_.pressure(nodes);
     }
 
 private:

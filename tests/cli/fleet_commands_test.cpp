@@ -381,6 +381,16 @@ TEST_F(FleetCommandsTest, FieldsAreWhatTheContractSays) {
     fleet.guests_answer.guests = {{.name = "vm"}};
     fleet.events = {{.event = "added", .guest = {.name = "vm"}}};
     fleet.node_answer.labels = {{"a/b", "true"}};
+    migration::PressureReport report;
+    report.lines.resize(1);
+    report.order = {{.first = {{.vmi = "shop/a", .pod_uid = "u", .usage = {}, .vm_grace = {}}}}};
+    report.graces = migration::KubeletGraces{};
+    fleet.pressure_answer.nodes = {
+        {.name = "n1",
+         .told = {{.report = std::make_shared<const migration::PressureReport>(report),
+                   .freshness = "fresh"}},
+         .conditions = {{.type = "MemoryPressure", .status = "True"}},
+         .taints = {}}};
     const auto fields_of = [this](std::vector<std::string> words) {
         words.insert(words.end(), {"-o", "json"});
         run_with(std::move(words));
@@ -390,6 +400,7 @@ TEST_F(FleetCommandsTest, FieldsAreWhatTheContractSays) {
     };
     EXPECT_EQ(fields_of({"nodes"}), test::documented_fields("nodes"));
     EXPECT_EQ(fields_of({"guests"}), test::documented_fields("guests"));
+    EXPECT_EQ(fields_of({"pressure"}), test::documented_fields("pressure"));
     EXPECT_EQ(fields_of({"guests", "--watch"}), test::documented_fields("guests --watch"));
     auto expected = test::documented_fields("node NAME");
     expected.merge(test::documented_fields("nodes"));

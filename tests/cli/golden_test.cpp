@@ -87,6 +87,7 @@ INSTANTIATE_TEST_SUITE_P(
         Golden{"where_vmi", 0, {"where", "shop/web-2", "--from", "cluster"}},
         Golden{"where_from", 0, {"where", "host-model@n1", "--from", "cluster"}},
         Golden{"why_not_from", 1, {"why-not", "host-model@n1", "n3", "--from", "cluster"}},
+        Golden{"pressure", 0, {"pressure", "--from", "pressed"}},
         Golden{"protection", 0, {"protection", "--from", "pressed"}},
         Golden{"why", 0, {"why", "shop/db", "--from", "night"}},
         Golden{"stuck", 0, {"stuck", "--from", "night"}},

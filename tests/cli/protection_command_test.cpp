@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// scoutctl protection: the real program on dumps of clusters.
+// scoutctl protection and pressure: the real program on dumps of clusters.
 #include <map>
 #include <string>
 #include <utility>
@@ -84,6 +84,37 @@ TEST(ProtectionCommandTest, AClusterWithoutTheGateProtectsNobody) {
     EXPECT_EQ(vm.at("verdict"), "no-hook");
     EXPECT_TRUE(vm.at("forecast").is_null()) << "its memory is not told";
     EXPECT_TRUE(vm.at("memoryBytes").is_null());
+}
+
+TEST(PressureCommandTest, WithoutAgentsOnlyWhatKubeletsSaidIsTold) {
+    const auto told = answer({"pressure", "--from", "pressed"});
+
+    ASSERT_EQ(told.at("nodes").as_array().size(), 2U);
+    const auto& pressed = told.at("nodes").at(1);
+    EXPECT_EQ(pressed.at("node"), "n2");
+    EXPECT_TRUE(pressed.at("thresholds").is_null());
+    EXPECT_EQ(pressed.at("conditions").at(0).at("type"), "MemoryPressure");
+    EXPECT_EQ(pressed.at("conditions").at(0).at("status"), "True");
+    EXPECT_EQ(pressed.at("conditions").at(0).at("since"), "2026-03-02T09:58:30Z");
+    EXPECT_EQ(pressed.at("taints").at(0), "node.kubernetes.io/memory-pressure:NoSchedule");
+    EXPECT_EQ(answer({"pressure", "n1", "--from", "pressed"}).at("nodes").as_array().size(), 1U);
+
+    const auto table = scoutctl({"pressure", "--from", "pressed"});
+    EXPECT_EQ(table.code, 0) << table.err;
+    EXPECT_THAT(table.out, HasSubstr("MemoryPressure is True since 2026-03-02T09:58:30Z"));
+    EXPECT_THAT(table.out, HasSubstr("note: the kubelets' thresholds"));
+    EXPECT_EQ(scoutctl({"pressure", "n9", "--from", "pressed"}).code, 2);
+    EXPECT_EQ(scoutctl({"pressure", "n/1", "--from", "pressed"}).code, 2);
+}
+
+TEST(PressureCommandTest, TellsOfTheRealDump) {
+    SCOUT_TEST_DATA_OR_SKIP(data);
+    const auto told = answer({"pressure", "--from", (data / "kubevirt/live").string()});
+
+    ASSERT_EQ(told.at("nodes").as_array().size(), 4U);
+    for (const auto& node : told.at("nodes").as_array()) {
+        EXPECT_EQ(node.at("conditions").as_array().size(), 3U) << "without Ready";
+    }
 }
 
 TEST(ProtectionCommandTest, RefusesWhatCannotBeAnswered) {
