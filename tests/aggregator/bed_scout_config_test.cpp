@@ -76,6 +76,11 @@ TEST_F(BedScoutConfigTest, TheServerRefusesWhatWouldNotBeObeyed) {
     EXPECT_THAT(refusal("default", levels("notReadyFor", "25h")), HasSubstr("24h at most"));
     EXPECT_THAT(refusal("default", levels("nothing", "x")), HasSubstr("unknown field"));
     EXPECT_EQ(refusal("default", levels("cordonedFor", "0s")), "");
+    const auto keep = [](const char* time) { return json::object{{"history", {{"keep", time}}}}; };
+    EXPECT_EQ(refusal("default", keep("0s")), "");
+    EXPECT_EQ(refusal("default", keep("168h")), "");
+    EXPECT_THAT(refusal("default", keep("169h")), HasSubstr("168h at most"));
+    EXPECT_THAT(refusal("default", keep("7d")), HasSubstr("spec.history.keep"));
     EXPECT_THAT(refusal("default", placement({{"requireHostModelMigratabilityLevel", 101}})),
                 HasSubstr("less than or equal to 100"));
     EXPECT_THAT(refusal("default", placement({{"requireHostModelMigratabilityLevel", -1}})),

@@ -58,6 +58,12 @@ public:
         return answer(pressure_answer);
     }
 
+    Result<cluster::CauseStory> why(const std::string& name) override {
+        asked = name;
+        return answer(story);
+    }
+
+    cluster::CauseStory story;
     NodesAnswer nodes_answer;
     NodeDetail node_answer;
     GuestsAnswer guests_answer;
@@ -106,6 +112,7 @@ public:
     Result<migration::UpgradeImpact> upgrade_impact(const std::string& node) override {
         return fleet_.upgrade_impact(node);
     }
+    Result<cluster::CauseStory> why(const std::string& name) override { return fleet_.why(name); }
 
     Result<ProtectionListing> protection(const fleet::ProtectionQuestion& question) override {
         return fleet_.protection(question);

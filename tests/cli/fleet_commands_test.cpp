@@ -8,6 +8,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "cli/app.h"
@@ -20,6 +21,7 @@ namespace {
 
 namespace json = boost::json;
 using migration::Verdict;
+using testing::HasSubstr;
 
 const char* const guest_file = R"(<domain type='kvm'><name>web-1</name>
 <uuid>0a1b2c3d-4e5f-4a6b-8c7d-9e0f1a2b3c4d</uuid><memory unit='KiB'>1024</memory>
@@ -473,6 +475,25 @@ TEST_F(FleetCommandsTest, APluginOfKubectlAsksTheClusterUnlessItIsToldOtherwise)
     program = "scoutctl";
     ASSERT_EQ(run_with({"nodes"}), exit_code::can);
     EXPECT_EQ(used.aggregator, std::nullopt);
+}
+
+TEST_F(FleetCommandsTest, WhyTellsWhatTheAggregatorHasKept) {
+    fleet.story = {.vmi = "shop/db", .pod = "virt-launcher-db-abcde", .node = "n1"};
+    fleet.story.answer = {.cause = migration::Cause::node_pressure,
+                          .resource = "memory",
+                          .evidence = {"pod status Evicted"},
+                          .certain = true,
+                          .ended = true};
+    EXPECT_EQ(run_with({"why", "shop/db"}), 0);
+    EXPECT_EQ(fleet.asked, "shop/db");
+    EXPECT_THAT(out, HasSubstr("virt-launcher-db-abcde on n1, which is gone"));
+    EXPECT_THAT(out, HasSubstr("node-pressure, memory (certain)"));
+    EXPECT_EQ(run_with({"why", "shop/db", "-o", "json"}), 0);
+    EXPECT_EQ(answer().at("cause"), "node-pressure");
+
+    fleet.down = Error{Errc::not_found, "no VMI shop/db is there"};
+    EXPECT_EQ(run_with({"why", "shop/db"}), 2);
+    EXPECT_THAT(err, HasSubstr("no VMI shop/db is there"));
 }
 
 }  // namespace

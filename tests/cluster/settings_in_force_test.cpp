@@ -78,6 +78,25 @@ TEST(SettingsInForceTest, TheObjectComesFirst) {
     EXPECT_EQ(level_settings(with_settings({}, settings.levels)), settings.levels);
 }
 
+TEST(SettingsInForceTest, HowLongWhatBecameOfVmsIsKeptIsSaid) {
+    auto object = config();
+    EXPECT_EQ(settings_in_force(given, &object, nullptr).history_keep, 24h);
+    object.history_keep = SharedText{"168h"};
+    EXPECT_EQ(settings_in_force(given, &object, nullptr).history_keep, 168h);
+    object.history_keep = SharedText{"0s"};
+    const auto off = settings_in_force(given, &object, nullptr);
+    EXPECT_EQ(off.history_keep, 0s);
+    EXPECT_THAT(summary(off), HasSubstr("migrations is not kept"));
+    const auto body = status_body(object, off, protection, now);
+    EXPECT_EQ(boost::json::parse(body).at("status").at("inForce").at("historyKeep"), "0s");
+
+    object.history_keep = SharedText{"169h"};
+    const auto wrong = settings_in_force(given, &object, nullptr);
+    EXPECT_EQ(wrong.history_keep, 24h);
+    EXPECT_THAT(wrong.faults, ElementsAre(AllOf(HasSubstr("spec.history.keep"),
+                                                HasSubstr("168h at most"), HasSubstr("169h"))));
+}
+
 TEST(SettingsInForceTest, WhatASchemaOfAnotherVersionLetThroughIsNotObeyedAndIsSaid) {
     auto object = config();
     object.layer = SharedText{"all"};

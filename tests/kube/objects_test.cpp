@@ -71,6 +71,17 @@ TEST(NodeDecoderTest, KeepsWhatIsUsedAlone) {
     EXPECT_FALSE(node->deletion);
 }
 
+TEST(NodeDecoderTest, KeepsWhyANodeIsNotReady) {
+    const auto node = decode(&kube::decode_node, R"({"metadata":{"name":"n1"},
+      "status":{"conditions":[
+        {"type":"Ready","status":"False","message":"node is shutting down"},
+        {"type":"DiskPressure","status":"True","message":"kubelet has disk pressure"}]}})");
+
+    ASSERT_TRUE(node) << node.error().message;
+    EXPECT_EQ(node->conditions[0].message, "node is shutting down");
+    EXPECT_TRUE(node->conditions[1].message.empty());
+}
+
 TEST(LauncherPodDecoderTest, FindsItsVmi) {
     const auto pod = decode(&kube::decode_launcher_pod, R"({"metadata":{"name":"virt-launcher-a",
         "namespace":"ns","uid":"p1","resourceVersion":"8",
