@@ -182,6 +182,17 @@ Task<> MigrationCauses::run() {
     }
 }
 
+/// Of one whose requester is written on it the informers know enough.
+std::optional<kube::MoveRecord> MigrationCauses::known_end(const Job& job) const {
+    const auto move = job.ends ? sources_.migrations.find_uid(job.uid) : nullptr;
+    const auto vmi = move ? sources_.vmis.find(job.space, move->vmi_name.view()) : nullptr;
+    if (!vmi || !vmi->migration || vmi->migration->uid != job.uid || !vmi->migration->completed) {
+        return std::nullopt;
+    }
+    auto record = cluster::record_of(*move, *vmi);
+    return is_recorded(record) ? std::optional{std::move(record)} : std::nullopt;
+}
+
 /// None: it is gone, or another one has its name. What informers keep of it is too little.
 Task<Result<std::optional<kube::MoveRecord>>> MigrationCauses::read(Job job) {
     kube::CallOptions options;
@@ -204,8 +215,11 @@ Task<Result<std::optional<kube::MoveRecord>>> MigrationCauses::read(Job job) {
 }
 
 Task<> MigrationCauses::work(Job job) {
-    auto one = job;
-    const auto read_move = co_await read(std::move(one));
+    Result<std::optional<kube::MoveRecord>> read_move{known_end(job)};
+    if (!*read_move) {
+        auto one = job;
+        read_move = co_await read(std::move(one));
+    }
     if (!read_move) {
         again(std::move(job));
         co_return;
@@ -221,12 +235,15 @@ Task<> MigrationCauses::work(Job job) {
         add_launchers(records, records.vmis.front());
     }
     const auto* const record = vmi ? &records.vmis.front() : nullptr;
-    const bool ours = move.meta.name.starts_with(migration::own_move_prefix);
-    if (!is_recorded(move) && (move.evacuation || ours)) {
-        co_await add_events(&records, &move, record);
+    if (const auto node = sources_.nodes.find({}, cluster::node_left(move, record))) {
+        records.nodes.push_back(cluster::record_of(*node));
     }
+    const bool ours = move.meta.name.starts_with(migration::own_move_prefix);
     const bool stopping =
         vmi && !is_final(move) && sources_.told_to_stop && sources_.told_to_stop(vmi->meta.uid);
+    if (!is_recorded(move) && (move.evacuation || ours) && !stopping) {
+        co_await add_events(&records, &move, record);
+    }
     auto past = cluster::past_move(records, move, record, stopping);
     keep(move, past);
     if (!sources_.elector.leads()) {

@@ -27,6 +27,7 @@
 #include "kube/leader_elector.h"
 #include "kube/objects/launcher_pod.h"
 #include "kube/objects/migration.h"
+#include "kube/objects/node.h"
 #include "kube/objects/vmi.h"
 
 namespace scout::aggregator {
@@ -41,12 +42,16 @@ using MoveCounters = std::array<std::array<std::array<std::uint64_t, 2>, 4>, 10>
 /// and counted when it ends. Written once, and again only if it is not what it should be. Those
 /// that had ended before this process began are written if they are younger than what is kept.
 ///
+/// Of a migration that an agent had asked for it takes a read and a write when it begins, and a
+/// write when it ends: of the calls that an evacuation may take there are no more left.
+///
 /// One migration after the other, by a client that has a rate of its own. At most 4,096 wait. Loop
 /// thread. What the constructor takes by reference must outlive it; it adds handlers to informer
 /// and elector, which run elsewhere.
 class MigrationCauses {
 public:
     struct Sources {
+        kube::Informer<kube::Node>& nodes;
         kube::Informer<kube::Vmi>& vmis;
         kube::Informer<kube::Migration>& migrations;
         kube::Informer<kube::LauncherPod>& launchers;
@@ -84,6 +89,7 @@ private:
     [[nodiscard]] bool lacks_cause(const kube::Migration& move) const;
     void push(const kube::Migration& move, bool ends);
     [[nodiscard]] Task<> work(Job job);
+    [[nodiscard]] std::optional<kube::MoveRecord> known_end(const Job& job) const;
     [[nodiscard]] Task<Result<std::optional<kube::MoveRecord>>> read(Job job);
     [[nodiscard]] Task<> add_events(cluster::Records* records, const kube::MoveRecord* move,
                                     const kube::VmiRecord* vmi);

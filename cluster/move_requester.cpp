@@ -33,15 +33,28 @@ bool is_evicted_by_kubelet(const Records& records, const kube::MoveRecord& move,
                                        });
 }
 
+/// In its kubelet's words.
+bool says_shutdown(const kube::NodeRecord& node) {
+    const auto* const ready = kube::find_condition(node.conditions, "Ready");
+    return ready != nullptr && ready->status != "True" &&
+           ready->message.view().find("node is shutting down") != std::string_view::npos;
+}
+
 bool is_node_shutting_down(const Records& records, const kube::MoveRecord& move,
                            const kube::VmiRecord* vmi) {
     const auto node = node_left(move, vmi);
-    return !node.empty() && std::any_of(records.events.begin(), records.events.end(),
-                                        [&node, &move](const kube::SeenEvent& event) {
-                                            return event.kind == "Node" && event.name == node &&
-                                                   event.reason == "NodeShutdown" &&
-                                                   told_before(event, move);
+    const bool says_so =
+        !has_ended(move) && std::any_of(records.nodes.begin(), records.nodes.end(),
+                                        [&node](const kube::NodeRecord& each) {
+                                            return each.meta.name == node && says_shutdown(each);
                                         });
+    return says_so || (!node.empty() && std::any_of(records.events.begin(), records.events.end(),
+                                                    [&node, &move](const kube::SeenEvent& event) {
+                                                        return event.kind == "Node" &&
+                                                               event.name == node &&
+                                                               event.reason == "NodeShutdown" &&
+                                                               told_before(event, move);
+                                                    }));
 }
 
 }  // namespace

@@ -48,6 +48,25 @@ kube::VmiRecord record_of(const kube::Vmi& vmi) {
     return record;
 }
 
+kube::MoveRecord record_of(const kube::Migration& move, const kube::Vmi& vmi) {
+    kube::MoveRecord record;
+    record.meta = move.meta;
+    record.annotations = move.annotations;
+    record.vmi_name = move.vmi_name;
+    record.priority = move.priority;
+    record.phase = move.phase;
+    record.conditions = move.conditions;
+    record.creation = move.creation;
+    record.deletion = move.deletion;
+    if (vmi.migration && vmi.migration->uid == move.meta.uid) {
+        static_cast<kube::MigrationState&>(record.state.emplace()) = *vmi.migration;
+        if (move.is_final() && vmi.migration->end) {
+            record.phases.push_back({.phase = move.phase, .at = *vmi.migration->end});
+        }
+    }
+    return record;
+}
+
 kube::NodeRecord record_of(const kube::Node& node) {
     kube::NodeRecord record;
     record.meta = node.meta;

@@ -77,6 +77,7 @@ void CausesFixture::start_causes(std::chrono::milliseconds settle) {
     migration_causes.emplace(
         loop.get_executor(),
         MigrationCauses::Sources{
+            .nodes = objects.nodes,
             .vmis = objects.vmis,
             .migrations = objects.migrations,
             .launchers = objects.launchers,

@@ -96,6 +96,49 @@ TEST_F(MigrationCausesTest, OneOfALauncherThatAnAgentNamedIsNodePressure) {
     EXPECT_EQ(noted(evacuation).at("virt-scout.io/migration-cause"), "node-pressure");
 }
 
+TEST_F(MigrationCausesTest, OneThatAnAgentNamedOnANodeThatShutsDownIsThat) {
+    const json::object ready{{"type", "Ready"},
+                             {"status", "False"},
+                             {"reason", "KubeletNotReady"},
+                             {"message", "node is shutting down"}};
+    api.put("nodes", {{"metadata", {{"name", "n1"}, {"uid", "node n1"}}},
+                      {"status", {{"conditions", json::array{ready}}}}});
+    start_causes();
+    open(1, "n1");
+    name(1, "moving");
+    evacuate();
+
+    EXPECT_EQ(noted(evacuation).at("virt-scout.io/migration-cause"), "shutdown");
+}
+
+/// An evacuation may take eight calls in all.
+TEST_F(MigrationCausesTest, ForOneThatAnAgentNamedThereIsOneReadAndTwoWrites) {
+    start_causes();
+    open(1, "n1");
+    name(1, "moving");
+    evacuate();
+    ASSERT_FALSE(noted(evacuation).empty());
+    put_vmi("web", "n2",
+            {{"migrationState",
+              {{"migrationUid", "move kubevirt-evacuation-x"},
+               {"mode", "PreCopy"},
+               {"completed", true},
+               {"endTimestamp", now()}}}});
+    settle();
+    evacuate({{"phase", "Succeeded"}}, {{"virt-scout.io/migration-cause", "node-pressure"}});
+
+    ASSERT_TRUE(run_until([this] { return written(evacuation).size() == 2; }));
+    EXPECT_EQ(noted(evacuation).at("virt-scout.io/migration-mode"), "PreCopy");
+    EXPECT_EQ(counted(Requester::node_pressure, 1, 0), 1U);
+    std::size_t reads = 0;
+    for (const auto& request : api.calls()) {
+        const bool read = request.method == "GET";
+        EXPECT_FALSE(read && request.target.find("/events") != std::string::npos) << request.target;
+        reads += read && request.target.find(evacuation) != std::string::npos ? 1 : 0;
+    }
+    EXPECT_EQ(reads, 1U);
+}
+
 TEST_F(MigrationCausesTest, HowItEndedIsWrittenThenAndCounted) {
     start_causes();
     evacuate();
