@@ -194,10 +194,10 @@ void EvacuationDesk::follow() {
 void EvacuationDesk::tell_people(const Session& session, const Entry& entry,
                                  const std::optional<NamedEvacuation>& before) {
     const auto& named = entry.named;
-    const auto state = before ? before->state : std::nullopt;
     // Of what is given up it may only later be known what that costs its guest.
-    const bool is_news = named.state != state || (named.state == EvacuationState::given_up &&
-                                                  named.reason != before->reason);
+    const bool is_news =
+        !before || named.state != before->state ||
+        (named.state == EvacuationState::given_up && named.reason != before->reason);
     if (!entry.proven || !is_news || !sources_.elector.leads()) {
         return;
     }
@@ -206,7 +206,8 @@ void EvacuationDesk::tell_people(const Session& session, const Entry& entry,
                                        "its launcher on " + session.node +
                                            " was told to stop, so it is moved: " + named.reason));
     } else if (named.state == EvacuationState::given_up ||
-               (named.state == EvacuationState::released && is_held(state) && is_wanted(named))) {
+               (named.state == EvacuationState::released && before && is_held(before->state) &&
+                is_wanted(named))) {
         sources_.events.record(
             note_of(named, true,
                     "its launcher on " + session.node +

@@ -18,10 +18,10 @@ template <class... More>
         value, Field{"migrationUid", target.uid}, Field{"sourceNode", target.source_node},
         Field{"sourcePod", target.source_pod}, Field{"targetNode", target.target_node},
         Field{"targetPod", target.target_pod}, Field{"mode", target.mode},
-        Field{"abortStatus", target.abort_status}, Field{"failureReason", target.failure},
-        Field{"startTimestamp", target.start}, Field{"endTimestamp", target.end},
-        Field{"completed", target.completed}, Field{"failed", target.failed},
-        Field{"abortRequested", target.abort_requested}, more...);
+        Field{"migrationPolicyName", target.policy}, Field{"abortStatus", target.abort_status},
+        Field{"failureReason", target.failure}, Field{"startTimestamp", target.start},
+        Field{"endTimestamp", target.end}, Field{"completed", target.completed},
+        Field{"failed", target.failed}, Field{"abortRequested", target.abort_requested}, more...);
 }
 
 /// {"<pod uid>": "<node>"}

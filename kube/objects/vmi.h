@@ -30,6 +30,7 @@ struct MigrationState {
     SharedText target_node;
     SharedText target_pod;
     SharedText mode;
+    SharedText policy;  ///< migrationPolicyName: the MigrationPolicy that it was handed off with
     SharedText abort_status;
     SharedText failure;
     std::optional<WallTime> start;

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/agent/fake_login_manager.h"
 
+#include <algorithm>
 #include <array>
 #include <csignal>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 
 #include <spawn.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <systemd/sd-bus.h>
 #include <unistd.h>
 
+#include "base/unique_fd.h"
 #include "tests/support/wait_until.h"
 
 namespace scout::test {
@@ -69,6 +74,17 @@ int list_inhibitors(sd_bus_message* call, void* data, sd_bus_error* /*error*/) {
     return sent < 0 ? sent : 1;
 }
 
+/// The socket is there a moment before anybody listens at it.
+bool is_served(const std::filesystem::path& socket) {
+    const UniqueFd descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    const auto path = socket.string().substr(0, sizeof(address.sun_path) - 1);
+    std::copy(path.begin(), path.end(), std::begin(address.sun_path));
+    return ::connect(descriptor.get(), reinterpret_cast<const sockaddr*>(&address),
+                     sizeof(address)) == 0;
+}
+
 const std::array vtable{
     sd_bus_vtable SD_BUS_VTABLE_START(0),
     sd_bus_vtable SD_BUS_PROPERTY("PreparingForShutdown", "b", get_preparing, 0, 0),
@@ -96,8 +112,7 @@ std::unique_ptr<SystemBus> SystemBus::start() {
                        const_cast<char* const*>(argv.data()), ::environ) != 0) {
         return nullptr;
     }
-    return wait_until([&bus] { return std::filesystem::exists(bus->socket()); }) ? std::move(bus)
-                                                                                 : nullptr;
+    return wait_until([&bus] { return is_served(bus->socket()); }) ? std::move(bus) : nullptr;
 }
 
 SystemBus::~SystemBus() {

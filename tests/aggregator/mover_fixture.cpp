@@ -51,7 +51,8 @@ Task<Status> RecordedEvents::create(kube::EventRecord record) {
     co_return Status{};
 }
 
-Task<Status> RecordedEvents::update(kube::EventRecord /*record*/) {
+Task<Status> RecordedEvents::update(kube::EventRecord record) {
+    again.push_back(std::move(record));
     co_return Status{};
 }
 

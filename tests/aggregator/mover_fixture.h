@@ -64,6 +64,7 @@ public:
     [[nodiscard]] Task<Status> update(kube::EventRecord record) override;
 
     std::vector<kube::EventRecord> records;
+    std::vector<kube::EventRecord> again;  ///< those of before that happened once more
 };
 
 /// The leader's side of moving VMs, before an API server of the test: VM shop/web (uid u1) runs on
