@@ -74,7 +74,7 @@ std::string raise_advice(migration::StopLimit limit, seconds needed) {
 std::string advice_for(const migration::ProtectionFacts& facts,
                        const migration::ProtectionAnswer& answer) {
     const bool fits = answer.forecast && answer.forecast->expected.moved() &&
-                      answer.forecast->expected.duration <= answer.left(facts.reserve);
+                      answer.forecast->expected.duration <= answer.left();
     switch (answer.verdict) {
         case ProtectionVerdict::guarded:
         case ProtectionVerdict::too_big:
@@ -102,7 +102,7 @@ bool has_ended(const kube::LauncherPod& pod) {
 }
 
 /// Of each node, which of its protected VMs are begun in time if all stop at once.
-void look_at_others(std::vector<VmProtection>& all, milliseconds reserve, unsigned at_once) {
+void look_at_others(std::vector<VmProtection>& all, unsigned at_once) {
     std::unordered_map<std::string_view, std::vector<VmProtection*>> by_node;
     for (auto& each : all) {
         if (each.answer.verdict == ProtectionVerdict::guarded) {
@@ -113,8 +113,8 @@ void look_at_others(std::vector<VmProtection>& all, milliseconds reserve, unsign
         std::vector<migration::MoveCandidate> candidates;
         candidates.reserve(vms.size());
         for (const auto* vm : vms) {
-            candidates.push_back({.duration = vm->answer.forecast->optimistic.duration,
-                                  .left = vm->answer.left(reserve)});
+            candidates.push_back(
+                {.duration = vm->answer.forecast->optimistic.duration, .left = vm->answer.left()});
         }
         const auto in_time = migration::queued_in_time(candidates, at_once);
         for (std::size_t i = 0; i < vms.size(); ++i) {
@@ -311,7 +311,7 @@ std::vector<VmProtection> vm_protections(const Objects& objects, const KubeletWo
             out.push_back(rules.judge(vmi, neighbours.of(vmi)));
         }
     }
-    look_at_others(out, rules.reserve(), slots(kubevirt, 0));
+    look_at_others(out, slots(kubevirt, 0));
     return out;
 }
 

@@ -58,7 +58,6 @@ public:
 
     /// All but `with_others`.
     [[nodiscard]] VmProtection judge(const kube::Vmi& vmi, const VmSurroundings& around) const;
-    [[nodiscard]] std::chrono::seconds reserve() const noexcept { return rules_.reserve; }
 
 private:
     struct Obstacle {

@@ -32,9 +32,9 @@ std::string_view who_ends(StopLimit limit) {
 }
 
 /// "its launcher kills the guest after 45 s, of which 10 s are the guest's own"
-std::string budget_text(const StopBudget& budget, milliseconds reserve) {
+std::string budget_text(const StopBudget& budget, milliseconds kept) {
     return std::string{who_ends(budget.limit)} + in_seconds(budget.ends) + ", of which " +
-           in_seconds(reserve) + " are kept for its own shutdown";
+           in_seconds(kept) + " are kept to abort it and for the guest's own shutdown";
 }
 
 std::string course_text(const MigrationCourse& course) {
@@ -111,11 +111,11 @@ std::string kubelet_text(const ProtectionFacts& facts) {
 
 void judge_time(const ProtectionFacts& facts, ProtectionAnswer& answer) {
     const auto& [optimistic, expected, pessimistic] = *answer.forecast;
-    const auto left = answer.left(facts.reserve);
+    const auto left = answer.left();
     const auto in_time = [left](const MigrationCourse& course) {
         return course.moved() && course.duration <= left;
     };
-    const auto budget = budget_text(answer.budget, facts.reserve);
+    const auto budget = budget_text(answer.budget, answer.kept);
     if (!in_time(optimistic)) {
         answer.verdict = ProtectionVerdict::too_big;
         answer.why = "at best a move " + course_text(optimistic) + ", and " + budget;
@@ -136,9 +136,9 @@ void judge_time(const ProtectionFacts& facts, ProtectionAnswer& answer) {
     answer.why += kubelet_text(facts);
 }
 
-std::optional<seconds> needed_for(const MigrationForecast& forecast, milliseconds reserve) {
+std::optional<seconds> needed_for(const MigrationForecast& forecast, milliseconds kept) {
     const auto& course = forecast.expected.moved() ? forecast.expected : forecast.optimistic;
-    return course.moved() ? std::optional{std::chrono::ceil<seconds>(course.duration + reserve)}
+    return course.moved() ? std::optional{std::chrono::ceil<seconds>(course.duration + kept)}
                           : std::nullopt;
 }
 
@@ -187,10 +187,11 @@ ProtectionAnswer judge_protection(const ProtectionFacts& facts, const MoveAssump
                             .budget = stop_budget(times),
                             .forecast = std::nullopt,
                             .needed = std::nullopt,
-                            .why = {}};
+                            .why = {},
+                            .kept = facts.reserve + outlook_of(facts.subject, assumed).abort_time};
     if (facts.subject.memory > 0) {
         answer.forecast = forecast_of(facts.subject, assumed);
-        answer.needed = needed_for(*answer.forecast, facts.reserve);
+        answer.needed = needed_for(*answer.forecast, answer.kept);
     }
     if (auto found = obstacle(facts)) {
         answer.verdict = found->first;

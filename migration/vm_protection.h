@@ -66,10 +66,12 @@ struct ProtectionAnswer {
     std::optional<std::chrono::seconds> needed;
     std::string why;  ///< one sentence
 
+    /// Of the budget, what a move of it cannot have: the guest's reserve, and what aborting a move
+    /// that does not end would take.
+    std::chrono::milliseconds kept{0};
+
     /// Until a move of it must have ended.
-    [[nodiscard]] std::chrono::milliseconds left(std::chrono::milliseconds reserve) const noexcept {
-        return budget.ends - reserve;
-    }
+    [[nodiscard]] std::chrono::milliseconds left() const noexcept { return budget.ends - kept; }
 };
 
 /// What keeps the VM itself from being moved comes before what is amiss around it; time is looked

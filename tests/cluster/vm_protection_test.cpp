@@ -147,7 +147,7 @@ TEST(VmProtectionTest, EachObstacleIsNamedWithWhatHelps) {
          ProtectionVerdict::not_migratable, "DisksNotLiveMigratable (disk a is ReadWriteOnce)", ""},
         {"too big", [](auto& all) { all.vmis.front().memory = SharedText{"64Gi"}; },
          ProtectionVerdict::too_big, "at best",
-         R"(terminationGracePeriodSeconds: 107 in the VM's template, or its annotation virt-scout.io/launcher-grace-seconds: "122")"},
+         R"(terminationGracePeriodSeconds: 110 in the VM's template, or its annotation virt-scout.io/launcher-grace-seconds: "125")"},
         {"too big for any annotation",
          [](auto& all) { all.vmis.front().memory = SharedText{"3Ti"}; }, ProtectionVerdict::too_big,
          "at best", "in the VM's template; it holds"},
