@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "migration/node_selector.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <optional>
+
+#include "migration/label_syntax.h"
+
+namespace scout::migration {
+namespace {
+
+constexpr std::string_view name_field = "metadata.name";
+
+bool is_one_of(std::string_view op, std::string_view a, std::string_view b) {
+    return op == a || op == b;
+}
+
+/// As Go's ParseInt() of base 10 with 64 bits.
+std::optional<std::int64_t> number_of(std::string_view text) {
+    if (text.starts_with('+')) {
+        text.remove_prefix(1);
+        if (text.starts_with('-')) {
+            return std::nullopt;
+        }
+    }
+    std::int64_t value = 0;
+    const auto* end = text.data() + text.size();
+    const auto [at, error] = std::from_chars(text.data(), end, value);
+    return error == std::errc{} && at == end ? std::optional{value} : std::nullopt;
+}
+
+/// The faults of one requirement.
+class Faults {
+public:
+    Faults(std::string path, std::vector<std::string>& out) : path_(std::move(path)), out_(out) {}
+
+    void required(std::string_view field, std::string_view why) {
+        out_.push_back(path_ + std::string{field} + ": Required value: " + std::string{why});
+    }
+    void forbidden(std::string_view field, std::string_view why) {
+        out_.push_back(path_ + std::string{field} + ": Forbidden: " + std::string{why});
+    }
+    void invalid(const std::string& field, std::string_view value, std::string_view why) {
+        constexpr std::size_t most = 100;
+        out_.push_back(path_ + field + ": Invalid value: \"" + std::string{value.substr(0, most)} +
+                       "\": " + std::string{why});
+    }
+
+private:
+    std::string path_;
+    std::vector<std::string>& out_;
+};
+
+std::string value_at(std::size_t index) {
+    return "values[" + std::to_string(index) + "]";
+}
+
+void check_values(const NodeRequirement& asked, Faults& faults) {
+    for (std::size_t i = 0; i < asked.values.size(); ++i) {
+        if (!is_label_value(asked.values[i])) {
+            faults.invalid(value_at(i), asked.values[i],
+                           "expected " + std::string{label_value_rule});
+        }
+    }
+}
+
+void check_expression(const NodeRequirement& asked, Faults& faults) {
+    const auto& [key, op, values] = asked;
+    if (is_one_of(op, "In", "NotIn")) {
+        if (values.empty()) {
+            faults.required("values", "must be specified when `operator` is 'In' or 'NotIn'");
+        }
+    } else if (is_one_of(op, "Exists", "DoesNotExist")) {
+        if (!values.empty()) {
+            faults.forbidden("values",
+                             "may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
+        }
+    } else if (is_one_of(op, "Gt", "Lt")) {
+        if (values.size() != 1) {
+            faults.required("values",
+                            "must be specified single value when `operator` is 'Lt' or 'Gt'");
+        } else if (!number_of(values.front())) {
+            faults.invalid(value_at(0), values.front(),
+                           "for 'Gt', 'Lt' operators, the value must be an integer");
+        }
+    } else {
+        faults.invalid("operator", op, "not a valid selector operator");
+    }
+    if (!is_label_key(key)) {
+        faults.invalid("key", key, "expected " + std::string{label_key_rule});
+    }
+    check_values(asked, faults);
+}
+
+void check_field(const NodeRequirement& asked, Faults& faults) {
+    const auto& [key, op, values] = asked;
+    if (!is_one_of(op, "In", "NotIn")) {
+        faults.invalid("operator", op, "not a valid selector operator");
+    } else if (values.size() != 1) {
+        faults.required(
+            "values",
+            "must be only one value when `operator` is 'In' or 'NotIn' for node field selector");
+    }
+    if (key != name_field) {
+        faults.invalid("key", key, "not a valid field selector key");
+        return;
+    }
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        if (!is_dns_subdomain(values[i])) {
+            faults.invalid(value_at(i), values[i], "expected " + std::string{dns_subdomain_rule});
+        }
+    }
+}
+
+std::string step(std::string_view path, const char* list, std::size_t index) {
+    return std::string{path} + "." + list + "[" + std::to_string(index) + "].";
+}
+
+/// Requirements that the scheduler can read; what it cannot read, matches nothing.
+bool is_readable(const NodeRequirement& asked, bool field) {
+    std::vector<std::string> out;
+    Faults faults({}, out);
+    if (field) {
+        // It looks at neither key nor value.
+        return is_one_of(asked.op, "In", "NotIn") && asked.values.size() == 1;
+    }
+    check_expression(asked, faults);
+    return out.empty();
+}
+
+bool has_value(const NodeRequirement& asked, std::string_view value) {
+    return std::find(asked.values.begin(), asked.values.end(), value) != asked.values.end();
+}
+
+bool meets_expression(const NodeRequirement& asked, const Labels& labels) {
+    const auto found = labels.find(asked.key);
+    const bool there = found != labels.end();
+    if (asked.op == "In") {
+        return there && has_value(asked, found->second);
+    }
+    if (asked.op == "NotIn") {
+        return !there || !has_value(asked, found->second);
+    }
+    if (is_one_of(asked.op, "Exists", "DoesNotExist")) {
+        return there == (asked.op == "Exists");
+    }
+    const auto value = there ? number_of(found->second) : std::nullopt;
+    const auto limit = number_of(asked.values.front());
+    return value && limit && (asked.op == "Gt" ? *value > *limit : *value < *limit);
+}
+
+bool meets_field(const NodeRequirement& asked, std::string_view node) {
+    const auto value = asked.key == name_field ? node : std::string_view{};
+    return (asked.values.front() == value) == (asked.op == "In");
+}
+
+void add(const std::vector<NodeRequirement>& from, std::vector<NodeRequirement>& to) {
+    for (const auto& each : from) {
+        if (std::find(to.begin(), to.end(), each) == to.end()) {
+            to.push_back(each);
+        }
+    }
+}
+
+}  // namespace
+
+std::vector<std::string> term_faults(const NodeSelectorTerm& term, std::string_view path) {
+    std::vector<std::string> out;
+    for (std::size_t i = 0; i < term.expressions.size(); ++i) {
+        Faults faults(step(path, "matchExpressions", i), out);
+        check_expression(term.expressions[i], faults);
+    }
+    for (std::size_t i = 0; i < term.fields.size(); ++i) {
+        Faults faults(step(path, "matchFields", i), out);
+        check_field(term.fields[i], faults);
+    }
+    return out;
+}
+
+bool matches(const NodeSelectorTerm& term, const Labels& labels, std::string_view node) {
+    const auto expression = [&labels](const NodeRequirement& asked) {
+        return is_readable(asked, false) && meets_expression(asked, labels);
+    };
+    const auto field = [node](const NodeRequirement& asked) {
+        return is_readable(asked, true) && meets_field(asked, node);
+    };
+    return !term.empty() &&
+           std::all_of(term.expressions.begin(), term.expressions.end(), expression) &&
+           std::all_of(term.fields.begin(), term.fields.end(), field);
+}
+
+bool matches(const std::vector<NodeSelectorTerm>& terms, const Labels& labels,
+             std::string_view node) {
+    return std::any_of(terms.begin(), terms.end(),
+                       [&labels, node](const auto& term) { return matches(term, labels, node); });
+}
+
+std::vector<NodeSelectorTerm> merged(std::vector<NodeSelectorTerm> terms,
+                                     const NodeSelectorTerm& added) {
+    if (terms.empty() && !added.empty()) {
+        terms.push_back(added);
+        return terms;
+    }
+    for (auto& term : terms) {
+        if (!term.empty()) {
+            add(added.expressions, term.expressions);
+            add(added.fields, term.fields);
+        }
+    }
+    return terms;
+}
+
+}  // namespace scout::migration
