@@ -32,4 +32,6 @@ void add_dump_options(CLI::App& command, Request& request);
 /// `stuck` and `why`.
 void add_record_commands(CLI::App& app, Request& request);
 
+void add_policy_command(CLI::App& app, Request& request);
+
 }  // namespace scout::cli

@@ -315,6 +315,7 @@ std::unique_ptr<CLI::App> make_app(Request& request) {
     add_fleet_commands(*app, request);
     add_question_commands(*app, request);
     add_record_commands(*app, request);
+    add_policy_command(*app, request);
     add_host_commands(*app, request);
     add_compare_command(*app, request);
     add_single_document_commands(*app, request);

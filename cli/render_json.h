@@ -7,6 +7,11 @@
 
 #include "cli/answers.h"
 
+namespace scout::cluster {
+struct PolicyAnswer;
+struct PolicyLint;
+}  // namespace scout::cluster
+
 /// Answers as JSON values: the contract of docs/json.md. Fields are only ever added; one that
 /// changes its meaning raises `schema_version`. All strings come out as valid UTF-8.
 namespace scout::cli {
@@ -26,6 +31,8 @@ inline constexpr int schema_version = 1;
 [[nodiscard]] boost::json::value to_json(const ProtectionListing& answer);
 [[nodiscard]] boost::json::value to_json(const PressureListing& answer);
 [[nodiscard]] boost::json::value to_json(const cluster::CauseStory& answer);
+[[nodiscard]] boost::json::value to_json(const cluster::PolicyAnswer& answer);
+[[nodiscard]] boost::json::value to_json(const cluster::PolicyLint& answer);
 [[nodiscard]] boost::json::value to_json(const migration::Placement& answer);
 [[nodiscard]] boost::json::value to_json(const migration::Baseline& answer);
 [[nodiscard]] boost::json::value to_json(const migration::UpgradeImpact& answer);

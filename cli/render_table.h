@@ -6,6 +6,11 @@
 #include "cli/answers.h"
 #include "cli/style.h"
 
+namespace scout::cluster {
+struct PolicyAnswer;
+struct PolicyLint;
+}  // namespace scout::cluster
+
 /// Answers for people. Nothing from outside reaches the terminal with control characters in it.
 namespace scout::cli {
 
@@ -20,6 +25,8 @@ namespace scout::cli {
 [[nodiscard]] std::string to_table(const ProtectionListing& answer, const TableStyle& style);
 [[nodiscard]] std::string to_table(const PressureListing& answer, const TableStyle& style);
 [[nodiscard]] std::string to_table(const cluster::CauseStory& answer, const TableStyle& style);
+[[nodiscard]] std::string to_table(const cluster::PolicyAnswer& answer, const TableStyle& style);
+[[nodiscard]] std::string to_table(const cluster::PolicyLint& answer, const TableStyle& style);
 [[nodiscard]] std::string to_table(const migration::Placement& answer, const TableStyle& style);
 [[nodiscard]] std::string to_table(const migration::Baseline& answer, const TableStyle& style);
 [[nodiscard]] std::string to_table(const migration::UpgradeImpact& answer, const TableStyle& style);

@@ -34,12 +34,11 @@ struct Request {
     DumpRequest dump;       ///< --from or --live, and how it is judged
     WatchRequest watch_of;  ///< debug watch
 
-    std::string subject;             ///< first thing asked about: guest, node, document, shell
-    std::string target;              ///< second one: compare B, why-not TARGET
-    std::vector<std::string> items;  ///< baseline: nodes or documents; protection: VMs; pressure:
-                                     ///< nodes
-    std::vector<std::string> on;     ///< where --on
-    std::vector<std::string> documents;        ///< matrix --documents
+    std::string subject;                 ///< first thing asked about: guest, node, document, shell
+    std::string target;                  ///< second one: compare B, why-not TARGET
+    std::vector<std::string> items;      ///< several of them: nodes, documents, VMs, manifests
+    std::vector<std::string> on;         ///< where --on
+    std::vector<std::string> documents;  ///< matrix --documents
     std::vector<std::string> obsolete_models;  ///< labels --obsolete-cpu-models
     std::string all;                           ///< compare --all
     std::string before;                        ///< upgrade-impact --before
@@ -60,6 +59,7 @@ int run_pressure(Session& session, const Request& request);
 int run_protection(Session& session, const Request& request);
 int run_stuck(Session& session, const Request& request);
 int run_matrix(Session& session, const Request& request);
+int run_policy(Session& session, const Request& request);
 int run_baseline(Session& session, const Request& request);
 int run_upgrade_impact(Session& session, const Request& request);
 int run_compare(Session& session, const Request& request);

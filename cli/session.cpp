@@ -75,12 +75,24 @@ Result<std::unique_ptr<fleet::DumpFleet>> Session::dump(ReadDump live) {
     });
 }
 
+Result<cluster::Objects> Session::objects() {
+    auto dump = told<cluster::Dump>(&cluster::read_dump, &cluster::read_protected_cluster);
+    if (!dump) {
+        return fail(std::move(dump.error()));
+    }
+    return std::move(dump->objects);
+}
+
 Result<cluster::RecordDump> Session::records() {
+    return told<cluster::RecordDump>(&cluster::read_records, &cluster::read_live_records);
+}
+
+template <class Dump>
+Result<Dump> Session::told(ReadFiles<Dump> of_files, ReadLive<Dump> of_server) {
     if (!asks_dump()) {
         return fail(Errc::invalid, "expected --from with a dump of a cluster, or --live");
     }
-    auto dump =
-        read_objects<cluster::RecordDump>(&cluster::read_records, &cluster::read_live_records);
+    auto dump = read_objects<Dump>(of_files, of_server);
     if (dump) {
         fleet::tell_left_out(dump->left_out, [this](std::string_view line) {
             surroundings_.tell("scoutctl: " + shown(line));

@@ -84,6 +84,9 @@ public:
     [[nodiscard]] Result<std::unique_ptr<fleet::DumpFleet>> dump();
     /// The same with what protects VMs.
     [[nodiscard]] Result<std::unique_ptr<Fleet>> protected_fleet();
+    /// The same as objects, for who asks neither for places nor for CPUs. What cannot be used is
+    /// told on stderr. Errors beside: invalid, if neither a dump nor the API server is asked.
+    [[nodiscard]] Result<cluster::Objects> objects();
     /// The same as who looks back needs it. What cannot be used is told on stderr. Errors beside:
     /// invalid, if neither a dump nor the API server is asked.
     [[nodiscard]] Result<cluster::RecordDump> records();
@@ -154,6 +157,9 @@ private:
     /// From the files or the API server, as the command line has it.
     template <class Dump>
     [[nodiscard]] Result<Dump> read_objects(ReadFiles<Dump> files, ReadLive<Dump> live);
+    /// The same, and what could not be used is told on stderr.
+    template <class Dump>
+    [[nodiscard]] Result<Dump> told(ReadFiles<Dump> files, ReadLive<Dump> live);
 
     Settings settings_;
     Format format_;

@@ -55,15 +55,17 @@ migration::MigrationPolicy plain_policy(const kube::MigrationPolicy& policy) {
     return out;
 }
 
+migration::MigrationOverrides overrides_of(const kube::KubeVirt* kubevirt) {
+    return kubevirt == nullptr ? migration::MigrationOverrides{} : overrides(kubevirt->migrations);
+}
+
 MigrationNumbers migration_numbers(const kube::Vmi& vmi, const kube::Labels& space,
                                    const std::vector<migration::MigrationPolicy>& policies,
                                    const kube::KubeVirt* kubevirt) {
     const auto matches =
         migration::matching_policies(policies, plain_labels(vmi.labels), plain_labels(space));
     const auto* const policy = matches.empty() ? nullptr : &matches.front().policy->overrides;
-    const auto given =
-        kubevirt == nullptr ? migration::MigrationOverrides{} : overrides(kubevirt->migrations);
-    return {.settings = migration::settings_in_force(given, policy),
+    return {.settings = migration::settings_in_force(overrides_of(kubevirt), policy),
             .downtime_obeyed = lists_gate(kubevirt, stall_gate)};
 }
 

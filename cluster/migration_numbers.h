@@ -17,6 +17,9 @@ namespace scout::cluster {
 /// As the pure rule takes them.
 [[nodiscard]] migration::MigrationPolicy plain_policy(const kube::MigrationPolicy& policy);
 
+/// What the KubeVirt object says; it may be null.
+[[nodiscard]] migration::MigrationOverrides overrides_of(const kube::KubeVirt* kubevirt);
+
 struct MigrationNumbers {
     migration::MigrationSettings settings;
     bool downtime_obeyed = false;  ///< by the gate MigrationStallDetection

@@ -2,13 +2,21 @@
 #include "cluster/yaml_json.h"
 
 #include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cmath>
 #include <cstdint>
 #include <istream>
+#include <iterator>
+#include <optional>
 #include <streambuf>
+#include <system_error>
 #include <utility>
 
 #include <boost/json/serialize.hpp>
 #include <boost/json/string.hpp>
+#include <boost/json/value.hpp>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/mark.h>
@@ -25,6 +33,75 @@ bool is_null(std::string_view text) {
 
 bool is_bool(std::string_view text) {
     return text == "true" || text == "false";
+}
+
+/// "true", "false", or empty: of YAML 1.1's words for them in any of three spellings.
+std::string_view written_bool(std::string_view text) {
+    constexpr std::array<std::string_view, 4> yes{"y", "yes", "true", "on"};
+    constexpr std::array<std::string_view, 4> no{"n", "no", "false", "off"};
+    std::string lower{text};
+    std::transform(lower.begin(), lower.end(), lower.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    const std::string_view rest = text.substr(std::min<std::size_t>(1, text.size()));
+    const bool spelled = text == lower || rest == std::string_view{lower}.substr(1) ||
+                         std::none_of(text.begin(), text.end(),
+                                      [](unsigned char c) { return std::islower(c) != 0; });
+    if (text.empty() || !spelled) {
+        return {};
+    }
+    if (std::find(yes.begin(), yes.end(), lower) != yes.end()) {
+        return "true";
+    }
+    return std::find(no.begin(), no.end(), lower) != no.end() ? "false" : "";
+}
+
+/// All of the text, or none.
+template <class Number, class... How>
+std::optional<Number> number_of(std::string_view text, How... how) {
+    Number value{};
+    const auto* const last = text.data() + text.size();
+    const auto [end, error] = std::from_chars(text.data(), last, value, how...);
+    return error == std::errc{} && end == last ? std::optional{value} : std::nullopt;
+}
+
+/// As Go reads a literal of no certain base.
+std::optional<std::int64_t> whole_of(std::string_view text) {
+    constexpr std::array<std::pair<std::string_view, int>, 4> bases{
+        {{"0x", 16}, {"0b", 2}, {"0o", 8}, {"0", 8}}};
+    for (const auto& [prefix, base] : bases) {
+        if (text.size() > prefix.size() && text.starts_with(prefix)) {
+            return number_of<std::int64_t>(text.substr(prefix.size()), base);
+        }
+    }
+    return number_of<std::int64_t>(text, 10);
+}
+
+/// Numbers that JSON has no words for, as JSON; empty: it is none. Hexadecimal, octal and binary
+/// ones, underscores between digits, a sign, a point at either end.
+std::string written_number(std::string_view text) {
+    const bool minus = text.starts_with('-');
+    if (minus || text.starts_with('+')) {
+        text.remove_prefix(1);
+    }
+    std::string digits;
+    std::copy_if(text.begin(), text.end(), std::back_inserter(digits),
+                 [](char c) { return c != '_'; });
+    if (digits.empty() || (text.front() != '.' && (text.front() < '0' || text.front() > '9'))) {
+        return {};
+    }
+    const auto signed_text = [minus](std::string number) {
+        return (minus ? "-" : "") + std::move(number);
+    };
+    if (const auto whole = whole_of(digits)) {
+        return signed_text(std::to_string(*whole));
+    }
+    if (digits.find_first_not_of("0123456789+-.eE") != std::string::npos) {
+        return {};
+    }
+    const auto part = number_of<double>(digits);
+    return part && std::isfinite(*part)
+               ? signed_text(boost::json::serialize(boost::json::value(*part)))
+               : std::string{};
 }
 
 std::string_view take_digits(std::string_view& text) {
@@ -74,6 +151,8 @@ public:
 /// Writes JSON while the parser goes through the document.
 class Writer final : public YAML::EventHandler {
 public:
+    explicit Writer(YamlAuthor author) : author_(author) {}
+
     [[nodiscard]] std::vector<YamlDocument> take() { return std::move(documents_); }
 
     void OnDocumentStart(const YAML::Mark& mark) override {
@@ -95,10 +174,15 @@ public:
     }
     void OnScalar(const YAML::Mark& /*mark*/, const std::string& tag, YAML::anchor_t /*anchor*/,
                   const std::string& value) override {
-        if (tag == plain_tag && is_null(value)) {
+        if (tag != plain_tag) {
+            scalar(value, true);
+        } else if (is_null(value)) {
             scalar("null", false);
+        } else if (is_bool(value) || is_number(value)) {
+            scalar(value, false);
         } else {
-            scalar(value, tag != plain_tag || !(is_bool(value) || is_number(value)));
+            const auto other = author_ == YamlAuthor::person ? written_word(value) : std::string{};
+            scalar(other.empty() ? value : other, other.empty());
         }
     }
     void OnSequenceStart(const YAML::Mark& mark, const std::string& /*tag*/,
@@ -120,6 +204,11 @@ private:
 
         [[nodiscard]] bool wants_key() const { return kind == Kind::map && nodes % 2 == 0; }
     };
+
+    static std::string written_word(const std::string& value) {
+        const auto word = written_bool(value);
+        return word.empty() ? written_number(value) : std::string{word};
+    }
 
     static std::size_t line_of(const YAML::Mark& mark) {
         return static_cast<std::size_t>(std::max(mark.line, 0)) + 1;
@@ -162,6 +251,7 @@ private:
         out() += bracket;
     }
 
+    YamlAuthor author_;
     std::vector<YamlDocument> documents_;
     std::vector<Level> levels_;
     bool empty_ = true;
@@ -169,8 +259,8 @@ private:
 
 }  // namespace
 
-Result<std::vector<YamlDocument>> yaml_to_json(std::string_view text) {
-    Writer writer;
+Result<std::vector<YamlDocument>> yaml_to_json(std::string_view text, YamlAuthor author) {
+    Writer writer(author);
     try {
         TextBuffer buffer(text);
         std::istream stream(&buffer);

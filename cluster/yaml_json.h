@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,8 +19,15 @@ struct YamlDocument {
     std::string json;
 };
 
+/// Who wrote the text.
+enum class YamlAuthor : std::uint8_t {
+    printer,  ///< a program, as above
+    person,   ///< as kubectl reads it, by YAML 1.1: a plain yes, on, 0x1F or 0777 is no text either
+};
+
 /// Errors: invalid with the line, for what is no YAML, for aliases (a small file could stand for
 /// gigabytes), and for keys that are no scalars.
-[[nodiscard]] Result<std::vector<YamlDocument>> yaml_to_json(std::string_view text);
+[[nodiscard]] Result<std::vector<YamlDocument>> yaml_to_json(
+    std::string_view text, YamlAuthor author = YamlAuthor::printer);
 
 }  // namespace scout::cluster

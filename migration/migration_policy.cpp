@@ -75,7 +75,25 @@ bool goes_before_as_proposed(const PolicyMatch& a, const PolicyMatch& b) {
     return std::tie(of_a, a.policy->name) < std::tie(of_b, b.policy->name);
 }
 
+std::string label_list(const char* of, const Labels& labels) {
+    std::string out;
+    for (const auto& [key, value] : labels) {
+        out += (out.empty() ? std::string{of} + (labels.size() == 1 ? " " : "s ") : ", ") + key +
+               "=" + value;
+    }
+    return out;
+}
+
 }  // namespace
+
+std::string to_text(const PolicySelectors& selectors) {
+    const auto vmi = label_list("VMI label", selectors.vmi);
+    const auto space = label_list("namespace label", selectors.space);
+    if (vmi.empty() && space.empty()) {
+        return "everything";
+    }
+    return vmi + (vmi.empty() || space.empty() ? "" : " and ") + space;
+}
 
 std::vector<PolicyMatch> matching_policies(const std::vector<MigrationPolicy>& policies,
                                            const Labels& vmi, const Labels& space) {

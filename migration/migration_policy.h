@@ -23,6 +23,9 @@ struct PolicySelectors {
     friend bool operator==(const PolicySelectors&, const PolicySelectors&) = default;
 };
 
+/// "VMI label db=pg and namespace label stage=live"; "everything" of empty ones.
+[[nodiscard]] std::string to_text(const PolicySelectors& selectors);
+
 struct MigrationPolicy {
     std::string name;
     std::optional<PolicySelectors> selectors;  ///< none: matches nothing. Empty ones match all

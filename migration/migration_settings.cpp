@@ -46,6 +46,18 @@ MigrationSettings settings_in_force(const MigrationOverrides& kubevirt,
     return settings;
 }
 
+std::string_view to_string(SettingOrigin origin) noexcept {
+    switch (origin) {
+        case SettingOrigin::built_in:
+            return "default";
+        case SettingOrigin::kubevirt:
+            return "kubevirt";
+        case SettingOrigin::policy:
+            return "policy";
+    }
+    return "default";
+}
+
 SettingOrigins setting_origins(const MigrationOverrides& kubevirt,
                                const MigrationOverrides* policy) {
     SettingOrigins origins;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "migration/quantity.h"
 
@@ -49,6 +50,8 @@ enum class SettingOrigin : std::uint8_t {
     kubevirt,  ///< the KubeVirt object
     policy,    ///< the MigrationPolicy that matched
 };
+
+[[nodiscard]] std::string_view to_string(SettingOrigin origin) noexcept;  // "default", …
 
 /// Of each setting of settings_in_force() for the same two.
 struct SettingOrigins {

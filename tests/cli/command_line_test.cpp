@@ -37,7 +37,7 @@ TEST(CommandLineTest, UnknownCommandsAreNamedWithTheNearestOne) {
         "scoutctl: unknown command 'comapre'; did you mean 'compare'?; see 'scoutctl --help'");
     EXPECT_TRUE(refusal({"frobnicate"})
                     .starts_with("scoutctl: unknown command 'frobnicate'; expected one of nodes, "
-                                 "node, guests, where, "));
+                                 "node, guests, protection, "));
     EXPECT_TRUE(refusal({}).starts_with("scoutctl: expected a command: nodes, node, "));
     EXPECT_TRUE(refusal({"-o", "json"}).starts_with("scoutctl: expected a command: "));
 }

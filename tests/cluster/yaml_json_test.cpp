@@ -44,6 +44,18 @@ spec:
                         R"("effect":"NoSchedule"},{}]}})"});
 }
 
+/// YAML 1.1, as kubectl has it: what people write is not always the text that it seems to be.
+TEST(YamlJsonTest, WhatPeopleWriteIsReadAsKubectlReadsIt) {
+    const auto read = yaml_to_json(R"([yes, "yes", On, OFF, n, yEs, 0x1F, 0b11, 010, 1_000, +3, .5,
+                                       1., 1_0.5, 0x, -, ., 1.2.3, 5e, nodes, 2026-11-27])",
+                                   YamlAuthor::person);
+    ASSERT_TRUE(read);
+    const auto value = boost::json::parse(read->at(0).json);
+    EXPECT_EQ(boost::json::serialize(value),
+              R"([true,"yes",true,false,false,"yEs",31,3,8,1000,3,5E-1,1E0,1.05E1,"0x","-",".",)"
+              R"("1.2.3","5e","nodes","2026-11-27"])");
+}
+
 TEST(YamlJsonTest, PlainAndQuotedScalarsKeepTheirKinds) {
     EXPECT_EQ(json_of(R"([true, "true", false, null, ~, "null", 1, -2.5e3, "1", 0x1F, 010, 1_0,
                           .5, 1., -, yes, 1e, v1, 2026-11-27T23:06:02Z])"),

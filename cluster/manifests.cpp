@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/manifests.h"
+
+#include <algorithm>
+
+#include <boost/json/parse.hpp>
+
+#include "cluster/json_stream.h"
+#include "cluster/yaml_json.h"
+
+namespace scout::cluster {
+namespace {
+
+constexpr std::size_t most_depth = 32;
+
+void parse(std::string_view text, std::size_t line, Manifests& out) {
+    boost::system::error_code error;
+    auto value = boost::json::parse(text, error, {}, {.max_depth = most_depth});
+    if (error) {
+        out.faults.emplace_back(line, "no JSON: " + error.message());
+    } else {
+        out.documents.emplace_back(line, std::move(value));
+    }
+}
+
+}  // namespace
+
+Manifests read_manifests(std::string_view text) {
+    Manifests out;
+    const auto first = text.find_first_not_of(" \t\r\n");
+    if (first != std::string_view::npos && (text[first] == '{' || text[first] == '[')) {
+        std::size_t line = 1;
+        const char* counted = text.data();
+        for (const auto& value : json_stream(text)) {
+            line += static_cast<std::size_t>(std::count(counted, value.data(), '\n'));
+            counted = value.data();
+            parse(value, line, out);
+        }
+        return out;
+    }
+    const auto yaml = yaml_to_json(text, YamlAuthor::person);
+    if (!yaml) {
+        out.faults.emplace_back(0, yaml.error().message);
+        return out;
+    }
+    for (const auto& document : *yaml) {
+        parse(document.json, document.line, out);
+    }
+    return out;
+}
+
+}  // namespace scout::cluster

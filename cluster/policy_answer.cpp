@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/policy_answer.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "cluster/evacuation_rules.h"
+#include "cluster/migration_numbers.h"
+#include "cluster/node_state.h"
+#include "cluster/vm_placement.h"
+#include "migration/migration_policy.h"
+#include "migration/quantity.h"
+
+namespace scout::cluster {
+namespace {
+
+using migration::PolicyMatch;
+using migration::SettingOrigin;
+using Matches = std::vector<PolicyMatch>;
+
+std::optional<std::string> first(const Matches& matches) {
+    return matches.empty() ? std::nullopt : std::optional{matches.front().policy->name};
+}
+
+std::string why_stock(const Matches& stock, std::size_t policies) {
+    if (stock.empty()) {
+        return policies == 0 ? "there are no MigrationPolicies"
+                             : "no MigrationPolicy chooses it: each label must be there with the "
+                               "very value";
+    }
+    auto text = stock[0].policy->name + " chooses it by " + to_text(*stock[0].policy->selectors);
+    if (stock.size() > 1) {
+        const auto& next = stock[1];
+        const char* than = stock[0].labels != next.labels ? ", by more labels than "
+                           : stock[0].vmi_labels != next.vmi_labels
+                               ? ", by more of the VMI's than "
+                               : ", and has a lower name than ";
+        text += than + next.policy->name;
+    }
+    return text;
+}
+
+bool has_empty_value(const migration::MigrationPolicy& policy) {
+    const auto is_empty = [](const auto& label) { return label.second.empty(); };
+    const auto& [space, vmi] = *policy.selectors;
+    return std::any_of(space.begin(), space.end(), is_empty) ||
+           std::any_of(vmi.begin(), vmi.end(), is_empty);
+}
+
+/// Why the proposal's rule chooses another one.
+std::string why_differs(const Matches& stock, const Matches& proposed) {
+    const auto& other = *proposed.front().policy;
+    auto text = "; by the rule of the proposal it would be " + other.name + ", for there ";
+    const bool matches = std::any_of(stock.begin(), stock.end(), [&other](const auto& match) {
+        return match.policy->name == other.name;
+    });
+    if (!matches && has_empty_value(other)) {
+        return text + "an empty value stands for any value";
+    }
+    return text + "lower label keys go before higher ones";
+}
+
+const kube::Labels* space_of(const Objects& objects, const kube::Vmi& vmi) {
+    const auto found = std::find_if(
+        objects.namespaces.begin(), objects.namespaces.end(),
+        [&vmi](const auto& space) { return space.meta.name == vmi.meta.space.view(); });
+    return found == objects.namespaces.end() ? nullptr : &found->labels;
+}
+
+using Value = decltype(NumberInForce::value);
+
+template <class Number>
+Value value_of(std::optional<Number> number) {
+    return number ? Value{static_cast<std::int64_t>(*number)} : Value{};
+}
+
+/// Numbers of the KubeVirt object alone.
+void add_cluster_numbers(const kube::KubeVirt* kubevirt, std::vector<NumberInForce>& out) {
+    static const kube::MigrationSettings nothing;
+    const auto& said = kubevirt == nullptr ? nothing : kubevirt->migrations;
+    const auto origin = [](bool given) {
+        return given ? SettingOrigin::kubevirt : SettingOrigin::built_in;
+    };
+    out.push_back(
+        {"disableTLS", said.disable_tls.value_or(false), origin(said.disable_tls.has_value())});
+    out.push_back({"network", said.network.empty() ? Value{} : Value{said.network.str()},
+                   origin(!said.network.empty())});
+    const auto limits = move_limits(kubevirt);
+    out.push_back({"parallelMigrationsPerCluster", std::int64_t{limits.in_cluster},
+                   origin(said.per_cluster.has_value())});
+    out.push_back({"parallelOutboundMigrationsPerNode", std::int64_t{limits.outbound},
+                   origin(said.outbound_per_node.has_value())});
+}
+
+std::vector<NumberInForce> numbers_of(const migration::MigrationSettings& in_force,
+                                      const migration::SettingOrigins& from, std::uint64_t memory,
+                                      const kube::KubeVirt* kubevirt) {
+    std::vector<NumberInForce> out{
+        {"allowAutoConverge", in_force.allow_auto_converge, from.allow_auto_converge},
+        {"allowPostCopy", in_force.allow_post_copy, from.allow_post_copy},
+        {"allowWorkloadDisruption", in_force.allow_workload_disruption,
+         from.allow_workload_disruption},
+        {"bandwidthMiBps", value_of(migration::bandwidth_limit(in_force.bandwidth)),
+         from.bandwidth},
+        {"completionTimeoutPerGiB", std::int64_t{in_force.completion_per_gib.count()},
+         from.completion_per_gib},
+        {"completionTimeoutSeconds",
+         memory == 0 ? Value{} : Value{std::int64_t{completion_limit(in_force, memory).count()}},
+         from.completion_per_gib},
+        {"maxDowntimeMs", std::int64_t{in_force.max_downtime.count()}, from.max_downtime},
+        {"progressTimeoutSeconds", std::int64_t{in_force.progress.count()}, from.progress}};
+    add_cluster_numbers(kubevirt, out);
+    return out;
+}
+
+void add_notes(const Objects& objects, const kube::Vmi& vmi, const kube::KubeVirt* kubevirt,
+               std::uint64_t memory, PolicyAnswer& answer) {
+    auto& notes = answer.notes;
+    if (answer.uncertain) {
+        notes.push_back("the namespace " + vmi.meta.space.str() +
+                        " is not among the objects, and a policy chooses by labels of namespaces: "
+                        "it is taken to have none");
+    }
+    if (kubevirt == nullptr) {
+        notes.push_back(
+            "no KubeVirt object in force is among the objects: KubeVirt's defaults "
+            "are shown");
+    }
+    if (memory == 0) {
+        notes.push_back("its memory is not told, and so neither is its completion time-out");
+    }
+    if (!lists_gate(kubevirt, "MigrationStallDetection")) {
+        notes.push_back(
+            "maxDowntimeMs is not obeyed: the feature gate MigrationStallDetection is "
+            "off");
+    }
+    if (vmi.migration && !answer.recorded.empty() &&
+        answer.recorded != answer.stock.value_or(std::string{})) {
+        const bool gone = std::none_of(
+            objects.policies.begin(), objects.policies.end(),
+            [&answer](const auto& policy) { return policy.meta.name == answer.recorded; });
+        notes.push_back("its last migration went by " + answer.recorded +
+                        (gone ? ", which is gone" : ": policies or labels have changed since"));
+    }
+}
+
+}  // namespace
+
+PolicyAnswer policy_answer(const Objects& objects, const kube::Vmi& vmi) {
+    std::vector<migration::MigrationPolicy> policies;
+    std::transform(objects.policies.begin(), objects.policies.end(), std::back_inserter(policies),
+                   plain_policy);
+    const auto* const space = space_of(objects, vmi);
+    const auto labels = plain_labels(vmi.labels);
+    const auto of_space = space == nullptr ? migration::Labels{} : plain_labels(*space);
+    const auto stock = migration::matching_policies(policies, labels, of_space);
+    const auto proposed = migration::matching_policies_as_proposed(policies, labels, of_space);
+    const auto* const kubevirt = kubevirt_in_force(objects.kubevirts);
+    const auto memory = migration::Quantity::parse(vmi.memory.view());
+    const std::uint64_t bytes = memory ? memory->rounded_up() : 0;
+
+    PolicyAnswer answer{.vmi = full_name(vmi.meta),
+                        .stock = first(stock),
+                        .proposal = first(proposed),
+                        .why = why_stock(stock, policies.size()),
+                        .effective = {},
+                        .matching = {},
+                        .recorded = vmi.migration ? vmi.migration->policy.str() : std::string{},
+                        .notes = {}};
+    if (!proposed.empty() && answer.stock != answer.proposal) {
+        answer.why += why_differs(stock, proposed);
+    }
+    for (const auto& match : stock) {
+        answer.matching.push_back(match.policy->name);
+    }
+    answer.uncertain =
+        space == nullptr && std::any_of(policies.begin(), policies.end(), [](const auto& policy) {
+            return policy.selectors && !policy.selectors->space.empty();
+        });
+    const auto given = overrides_of(kubevirt);
+    const auto* const chosen = stock.empty() ? nullptr : &stock.front().policy->overrides;
+    answer.effective = numbers_of(migration::settings_in_force(given, chosen),
+                                  migration::setting_origins(given, chosen), bytes, kubevirt);
+    add_notes(objects, vmi, kubevirt, bytes, answer);
+    return answer;
+}
+
+}  // namespace scout::cluster
