@@ -241,6 +241,7 @@ Task<> MigrationCauses::work(Job job) {
     const bool ours = move.meta.name.starts_with(migration::own_move_prefix);
     const bool stopping =
         vmi && !is_final(move) && sources_.told_to_stop && sources_.told_to_stop(vmi->meta.uid);
+    job.told = stopping && (move.evacuation || ours);
     if (!is_recorded(move) && (move.evacuation || ours) && !stopping) {
         co_await add_events(&records, &move, record);
     }
@@ -303,7 +304,7 @@ Task<> MigrationCauses::write(const kube::MoveRecord* move, const cluster::PastM
                               std::string vmi_uid) {
     const auto wanted = annotations_of(*move, *past);
     const auto options = leader_call(sources_.elector.may_write_for(), write_limit);
-    if (has(*move, wanted) || !options) {
+    if (move->deletion || has(*move, wanted) || !options) {
         co_return;
     }
     kube::ApplyOptions apply;
@@ -312,7 +313,7 @@ Task<> MigrationCauses::write(const kube::MoveRecord* move, const cluster::PastM
     const auto answer = co_await client_.apply(target_of(job.space, job.name), std::move(body),
                                                std::move(apply), *options);
     if (answer) {
-        if (!is_final(*move) && !is_recorded(*move)) {
+        if (!is_final(*move) && !is_recorded(*move) && !job.told) {
             tell(*move, *past, vmi_uid);
         }
         co_return;

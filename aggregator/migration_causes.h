@@ -42,8 +42,9 @@ using MoveCounters = std::array<std::array<std::array<std::uint64_t, 2>, 4>, 10>
 /// and counted when it ends. Written once, and again only if it is not what it should be. Those
 /// that had ended before this process began are written if they are younger than what is kept.
 ///
-/// Of a migration that an agent had asked for it takes a read and a write when it begins, and a
-/// write when it ends: of the calls that an evacuation may take there are no more left.
+/// On what is being deleted nothing is written. Of a migration that an agent had asked for it takes
+/// a read and a write when it begins, and a write when it ends: of the calls that an evacuation may
+/// take there are no more left.
 ///
 /// One migration after the other, by a client that has a rate of its own. At most 4,096 wait. Loop
 /// thread. What the constructor takes by reference must outlive it; it adds handlers to informer
@@ -80,6 +81,7 @@ private:
         std::string name;
         std::string uid;
         bool ends = false;  ///< its end was seen
+        bool told = false;  ///< people know who wanted it: EvacuationBegan says so
         unsigned tries = 0;
     };
 

@@ -14,7 +14,7 @@ void add_policy_command(CLI::App& app, Request& request) {
          run_policy,
          "  scoutctl policy shop/web-2 --live\n  scoutctl policy web-2 --from must-gather/ -o "
          "json\n"
-         "  scoutctl policy lint policies/*.yaml\n  scoutctl policy lint --cluster\n"});
+         "  scoutctl policy lint policies/\n  scoutctl policy lint --cluster\n"});
     policy
         .add_option("VM", request.subject,
                     "a VM, NAMESPACE/NAME or a name that only one has; or the word lint")

@@ -167,13 +167,14 @@ TEST_F(ClusterOutlookQuestionsTest, TellsWhatBecameOfAVmAfterItIsGone) {
     const auto early = ask({.kind = Question::Kind::vmi_why, .space = "shop", .name = "db"});
     EXPECT_EQ(early.error().code, Errc::unavailable);
     read_all();
+    const WallTime now = std::chrono::floor<std::chrono::milliseconds>(clock.wall());
     KeptEnd end{.space = "shop",
                 .vmi_name = "db",
                 .pod = "virt-launcher-db-abcde",
                 .pod_uid = "p",
                 .node = "east",
                 .phase = "Failed",
-                .ended = clock.wall(),
+                .ended = now,
                 .answer = {}};
     end.answer = {.cause = migration::Cause::node_pressure,
                   .resource = "memory",
@@ -187,7 +188,7 @@ TEST_F(ClusterOutlookQuestionsTest, TellsWhatBecameOfAVmAfterItIsGone) {
     move.move.mode = "PreCopy";
     move.move.source = "west";
     move.move.target = "east";
-    move.move.created = clock.wall();
+    move.move.created = now;
     move.move.request = {.requester = migration::Requester::drain, .user = {}, .why = "evicted"};
     history.put(std::move(move), clock.wall());
 
@@ -202,7 +203,7 @@ TEST_F(ClusterOutlookQuestionsTest, TellsWhatBecameOfAVmAfterItIsGone) {
     EXPECT_EQ(story->pod, "virt-launcher-db-abcde");
     EXPECT_EQ(story->pod_phase, "");
     EXPECT_EQ(story->node, "east");
-    EXPECT_EQ(story->ended, clock.wall());
+    EXPECT_EQ(story->ended, now);
     EXPECT_EQ(story->answer.cause, migration::Cause::node_pressure);
     EXPECT_EQ(story->answer.resource, "memory");
     EXPECT_THAT(story->answer.evidence, ElementsAre("node east has MemoryPressure"));
@@ -210,7 +211,7 @@ TEST_F(ClusterOutlookQuestionsTest, TellsWhatBecameOfAVmAfterItIsGone) {
     ASSERT_THAT(story->moves, SizeIs(1));
     EXPECT_EQ(story->moves.front().request.requester, migration::Requester::drain);
     EXPECT_EQ(story->moves.front().mode, "PreCopy");
-    EXPECT_EQ(story->moves.front().created, clock.wall());
+    EXPECT_EQ(story->moves.front().created, now);
 
     const auto of_pod = ask({.kind = Question::Kind::pod_why,
                              .space = "shop",

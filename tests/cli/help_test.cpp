@@ -54,12 +54,18 @@ std::vector<std::string> examples_of(const std::string& help) {
     return lines;
 }
 
+bool asks_cluster(const std::string& command, const std::string& line) {
+    const auto names = [&line](const char* word) { return line.find(word) != std::string::npos; };
+    return command == "debug" || names("--live") || names("--cluster") || names("kube:");
+}
+
 TEST(HelpTest, EveryExampleDoesWhatItSays) {
     const scout::test::TemporaryFolder folder;
     const auto data = test::small_documents();
     std::filesystem::copy(data / "hosts", folder.path() / "hosts");
     std::filesystem::copy(data / "mixed/labeller", folder.path() / "labeller");
     std::filesystem::copy(data / "cluster", folder.path() / "must-gather");
+    std::filesystem::copy(data / "manifests", folder.path() / "policies");
     for (const auto* name :
          {"host.xml", "n1.xml", "n2.xml", "n2-domcapabilities.xml", "old.xml", "new.xml"}) {
         std::filesystem::copy(data / "hosts/new.xml", folder.path() / name);
@@ -79,7 +85,7 @@ TEST(HelpTest, EveryExampleDoesWhatItSays) {
 
             const bool asked =
                 outcome.err.find("aggregator.sock: no such socket") != std::string::npos ||
-                ((command == "debug" || line.find("--live") != std::string::npos) &&
+                (asks_cluster(command, line) &&
                  outcome.err.find("kubeconfig") != std::string::npos);
             EXPECT_TRUE(asked || (outcome.code != 2 && outcome.err.empty()))
                 << line << ": " << outcome.code << ": " << outcome.err;

@@ -70,7 +70,7 @@ TEST(ProtectionCommandTest, TellsWhichWouldBeMovedAndWhatHelpsTheOthers) {
 
     const auto table = scoutctl({"protection", "--from", "pressed"});
     EXPECT_EQ(table.code, 0) << table.err;
-    EXPECT_THAT(table.out, HasSubstr("virt-scout.io/launcher-grace-seconds: \"177\""));
+    EXPECT_THAT(table.out, HasSubstr("virt-scout.io/launcher-grace-seconds: \"181\""));
     EXPECT_THAT(table.out, HasSubstr("LiveMigrate (cluster)"));
     EXPECT_THAT(table.out, HasSubstr("no agent that is alive"));
     EXPECT_THAT(table.out, HasSubstr("note: how much of its memory"));
