@@ -112,7 +112,7 @@ TEST(PressureReportTest, AnHourOfNoiseIsAFewMessages) {
     unsigned messages = 0;
     for (auto now = 0s; now < 1h; now += 1s) {
         auto report = quiet();
-        report.lines[0].room->available += (now.count() % 7) * 50 * mib;
+        report.lines[0].room->available += static_cast<std::uint64_t>(now.count() % 7) * 50 * mib;
         report.order[0].first[0].usage = static_cast<std::uint64_t>(now.count());
         if (is_worth_telling(told, report, now - at)) {
             told = report;
