@@ -55,6 +55,21 @@ migration::MigrationPolicy plain_policy(const kube::MigrationPolicy& policy) {
     return out;
 }
 
+std::vector<migration::MigrationPolicy> plain_policies(
+    const std::vector<kube::MigrationPolicy>& policies) {
+    std::vector<migration::MigrationPolicy> out;
+    out.reserve(policies.size());
+    for (const auto& policy : policies) {
+        out.push_back(plain_policy(policy));
+    }
+    return out;
+}
+
+std::uint64_t memory_of(const kube::Vmi& vmi) {
+    const auto memory = migration::Quantity::parse(vmi.memory.view());
+    return memory ? memory->rounded_up() : 0;
+}
+
 migration::MigrationOverrides overrides_of(const kube::KubeVirt* kubevirt) {
     return kubevirt == nullptr ? migration::MigrationOverrides{} : overrides(kubevirt->migrations);
 }

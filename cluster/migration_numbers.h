@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -16,6 +17,12 @@ namespace scout::cluster {
 
 /// As the pure rule takes them.
 [[nodiscard]] migration::MigrationPolicy plain_policy(const kube::MigrationPolicy& policy);
+
+[[nodiscard]] std::vector<migration::MigrationPolicy> plain_policies(
+    const std::vector<kube::MigrationPolicy>& policies);
+
+/// Bytes of the guest's memory; 0: it is not told.
+[[nodiscard]] std::uint64_t memory_of(const kube::Vmi& vmi);
 
 /// What the KubeVirt object says; it may be null.
 [[nodiscard]] migration::MigrationOverrides overrides_of(const kube::KubeVirt* kubevirt);

@@ -2,14 +2,12 @@
 #include "cluster/policy_answer.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include "cluster/evacuation_rules.h"
 #include "cluster/migration_numbers.h"
 #include "cluster/node_state.h"
 #include "cluster/vm_placement.h"
 #include "migration/migration_policy.h"
-#include "migration/quantity.h"
 
 namespace scout::cluster {
 namespace {
@@ -147,17 +145,14 @@ void add_notes(const Objects& objects, const kube::Vmi& vmi, const kube::KubeVir
 }  // namespace
 
 PolicyAnswer policy_answer(const Objects& objects, const kube::Vmi& vmi) {
-    std::vector<migration::MigrationPolicy> policies;
-    std::transform(objects.policies.begin(), objects.policies.end(), std::back_inserter(policies),
-                   plain_policy);
+    const auto policies = plain_policies(objects.policies);
     const auto* const space = space_of(objects, vmi);
     const auto labels = plain_labels(vmi.labels);
     const auto of_space = space == nullptr ? migration::Labels{} : plain_labels(*space);
     const auto stock = migration::matching_policies(policies, labels, of_space);
     const auto proposed = migration::matching_policies_as_proposed(policies, labels, of_space);
     const auto* const kubevirt = kubevirt_in_force(objects.kubevirts);
-    const auto memory = migration::Quantity::parse(vmi.memory.view());
-    const std::uint64_t bytes = memory ? memory->rounded_up() : 0;
+    const auto memory = memory_of(vmi);
 
     PolicyAnswer answer{.vmi = full_name(vmi.meta),
                         .stock = first(stock),
@@ -180,8 +175,8 @@ PolicyAnswer policy_answer(const Objects& objects, const kube::Vmi& vmi) {
     const auto given = overrides_of(kubevirt);
     const auto* const chosen = stock.empty() ? nullptr : &stock.front().policy->overrides;
     answer.effective = numbers_of(migration::settings_in_force(given, chosen),
-                                  migration::setting_origins(given, chosen), bytes, kubevirt);
-    add_notes(objects, vmi, kubevirt, bytes, answer);
+                                  migration::setting_origins(given, chosen), memory, kubevirt);
+    add_notes(objects, vmi, kubevirt, memory, answer);
     return answer;
 }
 

@@ -153,15 +153,13 @@ Result<PolicyLint> lint_policy_files(const std::vector<std::filesystem::path>& p
 
 PolicyLint lint_policies(const Objects& objects) {
     PolicyLint lint{.findings = {}, .policies = objects.policies.size()};
-    std::vector<migration::MigrationPolicy> plain;
-    std::transform(objects.policies.begin(), objects.policies.end(), std::back_inserter(plain),
-                   plain_policy);
+    auto plain = plain_policies(objects.policies);
+    const auto* const kubevirt = kubevirt_in_force(objects.kubevirts);
     const auto chosen = choosing(objects, plain);
     std::vector<Placed> placed;
     for (std::size_t i = 0; i < plain.size(); ++i) {
         const PolicyPlace place{.file = {}, .policy = plain[i].name};
-        for (auto& finding : judge_numbers(place, objects.policies[i].settings,
-                                           kubevirt_in_force(objects.kubevirts))) {
+        for (auto& finding : judge_numbers(place, objects.policies[i].settings, kubevirt)) {
             lint.findings.push_back(std::move(finding));
         }
         if (!plain[i].selectors) {

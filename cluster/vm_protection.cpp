@@ -11,7 +11,6 @@
 #include "cluster/migration_numbers.h"
 #include "cluster/vm_placement.h"
 #include "kube/objects/new_pod.h"
-#include "migration/quantity.h"
 
 namespace scout::cluster {
 namespace {
@@ -31,11 +30,6 @@ constexpr const char* agent_advice = "see to virt-scout's agent on its node";
 constexpr const char* speed_advice =
     "raise the bandwidth or completionTimeoutPerGiB, or allow auto-converge or post-copy, in a "
     "MigrationPolicy or the KubeVirt object";
-
-std::uint64_t memory_of(const kube::Vmi& vmi) {
-    const auto memory = migration::Quantity::parse(vmi.memory.view());
-    return memory ? memory->rounded_up() : 0;
-}
 
 migration::StopTimes times_of(const kube::Vmi& vmi, const kube::LauncherPod* launcher) {
     migration::StopTimes times{.vmi_grace = grace_of(vmi)};
@@ -135,15 +129,6 @@ const kube::Plugin* our_plugin(const Objects& objects) {
         std::find_if(objects.plugins.begin(), objects.plugins.end(),
                      [](const auto& plugin) { return plugin.meta.name == hook_plugin_name; });
     return found == objects.plugins.end() ? nullptr : &*found;
-}
-
-std::vector<migration::MigrationPolicy> plain_policies(const Objects& objects) {
-    std::vector<migration::MigrationPolicy> policies;
-    policies.reserve(objects.policies.size());
-    for (const auto& policy : objects.policies) {
-        policies.push_back(plain_policy(policy));
-    }
-    return policies;
 }
 
 }  // namespace
@@ -295,7 +280,7 @@ VmSurroundings VmNeighbours::of(const kube::Vmi& vmi) const {
 std::vector<VmProtection> vm_protections(const Objects& objects, const KubeletWords& kubelets) {
     const auto* const kubevirt = kubevirt_in_force(objects.kubevirts);
     const ProtectionRules rules(kubevirt, config_in_force(objects), our_plugin(objects),
-                                plain_policies(objects));
+                                plain_policies(objects.policies));
     VmNeighbours neighbours(&kubelets);
     const auto add_all = [&neighbours](const auto& all) {
         for (const auto& each : all) {
