@@ -4,18 +4,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/result.h"
+#include "migration/node_selector.h"
 
 namespace scout::cluster {
 
-/// One of the matchExpressions of a node selector term.
-struct NodeRequirement {
-    std::string key;
-    std::string op;  ///< In, NotIn, Exists, DoesNotExist, Gt, Lt
-    std::vector<std::string> values;
-};
+using migration::NodeRequirement;
 
 struct NodePreference {
     unsigned weight = 1;  ///< 1 to 100
