@@ -150,10 +150,7 @@ std::string to_table(const ProtectionListing& answer, const TableStyle& style) {
                    {.text = why_text(vm)}});
     }
     auto out = table.text(style.colour) + "\n" + advice_lines(answer.vms, style);
-    for (const auto& note : answer.notes) {
-        out += "note: " + shown(note) + "\n";
-    }
-    return out;
+    return out + note_lines(answer.notes);
 }
 
 }  // namespace scout::cli

@@ -97,10 +97,7 @@ std::string to_table(const cluster::PolicyAnswer& answer, const TableStyle& styl
                                     : "the KubeVirt object"}});
     }
     out += "\n" + table.text(style.colour);
-    for (const auto& note : answer.notes) {
-        out += "note: " + shown(note) + "\n";
-    }
-    return out;
+    return out + note_lines(answer.notes);
 }
 
 json::value to_json(const cluster::PolicyLint& answer) {

@@ -283,10 +283,7 @@ std::string to_table(const PressureListing& answer, const TableStyle& style) {
         below += node_lines(node, style);
     }
     auto out = table.text(style.colour) + (below.empty() ? "" : "\n") + below;
-    for (const auto& note : answer.notes) {
-        out += "note: " + shown(note) + "\n";
-    }
-    return out;
+    return out + note_lines(answer.notes);
 }
 
 }  // namespace scout::cli

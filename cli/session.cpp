@@ -55,7 +55,7 @@ Result<std::unique_ptr<fleet::DumpFleet>> Session::dump() {
     return dump(&cluster::read_cluster);
 }
 
-Result<std::unique_ptr<fleet::DumpFleet>> Session::dump(ReadDump live) {
+Result<std::unique_ptr<fleet::DumpFleet>> Session::dump(ReadLive<cluster::Dump> live) {
     const auto judged = map();
     if (!judged) {
         return fail(judged.error());

@@ -143,17 +143,13 @@ private:
         return to_table(answer, style());
     }
 
-    using ReadDump = Result<cluster::Dump> (*)(const kube::ClusterAccess&, const Clock&,
-                                               std::chrono::milliseconds,
-                                               const cluster::LiveProgress&);
-    [[nodiscard]] Result<std::unique_ptr<fleet::DumpFleet>> dump(ReadDump live);
-
     template <class Dump>
     using ReadFiles = Result<Dump> (*)(const std::vector<std::filesystem::path>&,
                                        const cluster::DumpProgress&, const cluster::DumpLimits&);
     template <class Dump>
     using ReadLive = Result<Dump> (*)(const kube::ClusterAccess&, const Clock&,
                                       std::chrono::milliseconds, const cluster::LiveProgress&);
+    [[nodiscard]] Result<std::unique_ptr<fleet::DumpFleet>> dump(ReadLive<cluster::Dump> live);
     /// From the files or the API server, as the command line has it.
     template <class Dump>
     [[nodiscard]] Result<Dump> read_objects(ReadFiles<Dump> files, ReadLive<Dump> live);

@@ -44,6 +44,14 @@ std::string field(std::string_view title, std::string_view text, const TableStyl
     return paint(head, Tone::strong, style.colour) + (text.empty() ? "-" : shown(text)) + "\n";
 }
 
+std::string note_lines(const std::vector<std::string>& notes) {
+    std::string out;
+    for (const auto& note : notes) {
+        out += "note: " + shown(note) + "\n";
+    }
+    return out;
+}
+
 std::string left_out_lines(const std::vector<DocumentState>& documents) {
     std::string out;
     for (const auto& document : documents) {

@@ -25,6 +25,9 @@ namespace scout::cli {
 [[nodiscard]] std::string field(std::string_view title, std::string_view text,
                                 const TableStyle& style);
 
+/// A line for each of them.
+[[nodiscard]] std::string note_lines(const std::vector<std::string>& notes);
+
 /// A line for each document that could not be used.
 [[nodiscard]] std::string left_out_lines(const std::vector<DocumentState>& documents);
 
