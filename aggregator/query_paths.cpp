@@ -13,6 +13,7 @@
 #include "base/logging.h"
 #include "base/percent.h"
 #include "kube/resource.h"
+#include "migration/label_syntax.h"
 
 namespace scout::aggregator {
 namespace {
@@ -23,7 +24,6 @@ using Kind = Question::Kind;
 /// Nodes of a baseline are named one by one.
 constexpr std::size_t most_options = 256;
 constexpr std::size_t longest_option = 512;
-constexpr std::size_t longest_name = 253;
 constexpr std::size_t longest_space = 63;
 
 /// A form of path below the version; "*" stands for a name, "+" for a namespace.
@@ -130,18 +130,6 @@ bool fits(const Form& form, const std::vector<std::string_view>& words) {
     return i == words.size();
 }
 
-/// Lower-case words of letters, digits and '-' between dots (RFC 1123, as Kubernetes has it).
-bool is_dns_name(std::string_view text) {
-    const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
-    const auto words = split(text, '.');
-    return text.size() <= longest_name &&
-           std::all_of(words.begin(), words.end(), [plain](std::string_view word) {
-               return !word.empty() && plain(word.front()) && plain(word.back()) &&
-                      std::all_of(word.begin(), word.end(),
-                                  [plain](char c) { return plain(c) || c == '-'; });
-           });
-}
-
 Status take_names(const Form& form, const std::vector<std::string_view>& words,
                   Question& question) {
     for (std::size_t i = 0; i < words.size(); ++i) {
@@ -151,7 +139,7 @@ Status take_names(const Form& form, const std::vector<std::string_view>& words,
         }
         auto name = percent_decode(words[i]);
         const bool right_space = name.size() <= longest_space && name.find('.') == name.npos;
-        if (!is_dns_name(name) || (is_space && !right_space)) {
+        if (!migration::is_dns_subdomain(name) || (is_space && !right_space)) {
             return fail(Errc::invalid,
                         "expected a name in lower-case letters, digits, '-' and '.', found " +
                             log_value(name));
