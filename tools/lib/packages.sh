@@ -32,7 +32,7 @@ readonly lab_packages=(libvirt-daemon libvirt-clients iproute2 python3)
 
 readonly test_packages=(
     libgtest-dev libgmock-dev openssl dbus-daemon "${lab_packages[@]}"
-    clang-19 libclang-rt-19-dev
+    clang-19 libclang-rt-19-dev llvm-19
 )
 readonly full_packages=(clang-tidy-19 clang-format-19)
 
