@@ -64,7 +64,9 @@ MoverFixture::MoverFixture() {
     put_pod("virt-launcher-web-a", "web", "n1");
 }
 
-MoverFixture::~MoverFixture() {
+MoverFixture::~MoverFixture() = default;
+
+void MoverFixture::TearDown() {
     if (scope) {
         test::run_until_done(loop, scope->close());
         test::run_until_done(loop, desk->stop());

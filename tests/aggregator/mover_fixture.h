@@ -78,6 +78,9 @@ protected:
     MoverFixture(MoverFixture&&) = delete;
     MoverFixture& operator=(MoverFixture&&) = delete;
 
+    /// Ends what runs while what a derived fixture let run is still there.
+    void TearDown() override;
+
     /// Runs all; returns when it leads and all has been listed.
     void start();
     /// Runs the loop until it holds, at most 10 s. True once it does.
