@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Bed is the control plane of a Kubernetes cluster in one program: `bed up` starts all parts, each of
-// them this program again with the part's name and its own command line.
+// them this program again with the part's name and its own command line. `bed filters`, `bed matches` and
+// `bed selector` need no cluster: they say what the scheduler's code decides about what they are given.
 package main
 
 import (
@@ -17,17 +18,16 @@ import (
 
 func main() {
 	if len(os.Args) < 2 {
-		fmt.Fprintln(os.Stderr, "expected: bed up|etcd|apiserver|scheduler|controllers [FLAGS]")
+		fmt.Fprintln(os.Stderr, "expected: bed up|etcd|apiserver|scheduler|controllers|filters|matches|selector [FLAGS]")
 		os.Exit(2)
 	}
 	part := os.Args[1]
 	os.Args = append([]string{part}, os.Args[2:]...)
 	switch part {
 	case "up":
-		if err := up(os.Args[1:]); err != nil {
-			fmt.Fprintln(os.Stderr, "bed: "+err.Error())
-			os.Exit(1)
-		}
+		endWith(up(os.Args[1:]))
+	case "filters", "matches", "selector":
+		endWith(oracle(part, os.Args[1:]))
 	case "etcd":
 		etcdmain.Main(os.Args)
 	case "apiserver":
@@ -37,7 +37,14 @@ func main() {
 	case "controllers":
 		os.Exit(cli.Run(controllers.NewControllerManagerCommand()))
 	default:
-		fmt.Fprintf(os.Stderr, "expected up, etcd, apiserver, scheduler or controllers, found %q\n", part)
+		fmt.Fprintf(os.Stderr, "expected up, etcd, apiserver, scheduler, controllers, filters, matches or selector, found %q\n", part)
 		os.Exit(2)
+	}
+}
+
+func endWith(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bed: "+err.Error())
+		os.Exit(1)
 	}
 }
