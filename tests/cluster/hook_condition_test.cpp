@@ -1,24 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The condition of our node hook, evaluated as virt-handler does (tests/cel).
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <sstream>
 #include <string>
 #include <vector>
 
-#include <boost/asio/io_context.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/child_process.h"
-#include "base/files.h"
 #include "cluster/hook_plugin.h"
-#include "tests/support/run_to_end.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/support/ask_program.h"
 
 namespace scout::cluster {
 namespace {
@@ -39,27 +33,15 @@ protected:
     /// What the condition says of each VMI.
     std::vector<std::string> evaluate(const std::string& condition,
                                       const std::vector<std::string>& vmis) {
-        std::string lines;
+        std::vector<std::string> questions;
         for (const auto& vmi : vmis) {
-            lines +=
-                json::serialize(json::object{{"condition", condition}, {"vmi", json::parse(vmi)}}) +
-                "\n";
+            questions.push_back(
+                json::serialize(json::object{{"condition", condition}, {"vmi", json::parse(vmi)}}));
         }
-        EXPECT_TRUE(write_file_atomically(folder.path() / "questions", lines));
-        boost::asio::io_context loop;
-        ChildCommand command{.argv = {program, (folder.path() / "questions").string()}};
-        const auto said = test::run_to_end(loop, run_child(std::move(command)));
-        EXPECT_TRUE(said) << said.error().message;
-        std::vector<std::string> out;
-        std::istringstream text(said.value_or(""));
-        for (std::string line; std::getline(text, line);) {
-            out.push_back(line);
-        }
-        return out;
+        return test::ask_program({program}, questions);
     }
 
     std::string program;
-    test::TemporaryFolder folder;
 };
 
 std::string vmi_on(const std::string& node, const std::string& phase = "Running",
