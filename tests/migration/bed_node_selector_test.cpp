@@ -24,7 +24,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::uint32_t seed = 20261129;
-constexpr std::size_t cases = 120'000;
+constexpr std::size_t cases = 100'000;
 
 using Words = std::vector<std::string>;
 using Terms = std::vector<NodeSelectorTerm>;
