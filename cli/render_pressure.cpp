@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +12,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 
+#include "base/byte_text.h"
 #include "base/clock.h"
 #include "base/duration.h"
 #include "cli/json_parts.h"
@@ -146,18 +145,7 @@ std::string amount(PressureSignal signal, std::uint64_t value) {
     if (!word.ends_with("available") || signal == PressureSignal::pid_available) {
         return std::to_string(value);
     }
-    constexpr std::array<const char*, 5> units{"B", "KiB", "MiB", "GiB", "TiB"};
-    constexpr double step = 1024;
-    auto number = static_cast<double>(value);
-    std::size_t unit = 0;
-    while (number >= step && unit + 1 < units.size()) {
-        number /= step;
-        ++unit;
-    }
-    std::array<char, 32> text{};
-    const int length = std::snprintf(text.data(), text.size(), "%.*f %s", unit == 0 ? 0 : 1, number,
-                                     units.at(unit));
-    return {text.data(), static_cast<std::size_t>(length)};
+    return byte_text(value);
 }
 
 std::string reached_text(const PressureLine& line) {
