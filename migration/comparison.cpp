@@ -69,6 +69,14 @@ void refuse(Comparison& comparison, Reason reason) {
     comparison.reasons = in_order(comparison, std::move(stock), std::move(truth));
 }
 
+void leave_open(Comparison& comparison, Reason reason) {
+    if (comparison.gate == Verdict::can) {
+        comparison.gate = Verdict::unknown;
+    }
+    comparison.verdict = combine(comparison.gate, comparison.truth);
+    comparison.reasons.push_back(std::move(reason));
+}
+
 std::string not_judged(const GuestCpu& guest) {
     return guest.ties ? std::string{} : "devices are not judged: they are not told of this guest";
 }

@@ -68,6 +68,8 @@ struct PreparedNode {
 /// Adds what besides the labels lets KubeVirt not place the guest there: the gate says no then, and
 /// the reason stands in its place among those of the stock layer.
 void refuse(Comparison& comparison, Reason reason);
+/// Adds what of the stock layer cannot be told: the gate does not say yes any more.
+void leave_open(Comparison& comparison, Reason reason);
 
 /// One line of `where`.
 struct NodeAnswer {

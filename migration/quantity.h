@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string_view>
 
 #include "base/result.h"
@@ -21,6 +22,16 @@ public:
     [[nodiscard]] constexpr std::uint64_t rounded_down() const noexcept { return whole_; }
     [[nodiscard]] constexpr std::uint64_t rounded_up() const noexcept {
         return whole_ + (part_ != 0 ? 1 : 0);
+    }
+    /// As the scheduler counts CPUs; at most what 64 bits hold.
+    [[nodiscard]] constexpr std::uint64_t thousandths_rounded_up() const noexcept {
+        constexpr std::uint64_t thousand = 1000;
+        constexpr std::uint64_t parts_in_thousandth = 1'000'000'000'000'000;
+        const auto behind =
+            part_ / parts_in_thousandth + (part_ % parts_in_thousandth != 0 ? 1 : 0);
+        return whole_ > (std::numeric_limits<std::uint64_t>::max() - behind) / thousand
+                   ? std::numeric_limits<std::uint64_t>::max()
+                   : whole_ * thousand + behind;
     }
     [[nodiscard]] constexpr bool is_zero() const noexcept { return whole_ == 0 && part_ == 0; }
 

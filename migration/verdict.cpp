@@ -62,6 +62,22 @@ std::string_view to_string(ReasonCode code) noexcept {
             return "not-reported";
         case ReasonCode::selector:
             return "selector";
+        case ReasonCode::node_affinity:
+            return "node-affinity";
+        case ReasonCode::taint:
+            return "taint";
+        case ReasonCode::pod_affinity:
+            return "pod-affinity";
+        case ReasonCode::pod_anti_affinity:
+            return "pod-anti-affinity";
+        case ReasonCode::topology_spread:
+            return "topology-spread";
+        case ReasonCode::volume:
+            return "volume";
+        case ReasonCode::resources:
+            return "resources";
+        case ReasonCode::host_port:
+            return "host-port";
         case ReasonCode::unschedulable:
             return "unschedulable";
         case ReasonCode::not_comparable:

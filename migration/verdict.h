@@ -39,8 +39,16 @@ enum class ReasonCode : std::uint8_t {
     feature,         ///< CPU features are missing there, or bits of its physical addresses
     not_reported,    ///< features of a kind that the target's labeller never writes (vmx-*)
     selector,        ///< another label that the guest asks for is missing there
-    unschedulable,   ///< the target takes no VMs at the moment
-    not_comparable,  ///< some fact is missing on one side
+    node_affinity,   ///< its required node affinity does not match the target
+    taint,           ///< a taint of the target that is not tolerated
+    pod_affinity,    ///< pods that it must be with are not there
+    pod_anti_affinity,  ///< pods that it must not be with are there, or must not be with it
+    topology_spread,    ///< too many such pods are there already
+    volume,             ///< a volume cannot be used from there
+    resources,          ///< what it asks for is not free there
+    host_port,          ///< a port of the node is taken
+    unschedulable,      ///< the target takes no VMs at the moment
+    not_comparable,     ///< some fact is missing on one side
 };
 
 struct Reason {

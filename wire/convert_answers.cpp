@@ -14,14 +14,18 @@ using migration::Layer;
 using migration::ReasonCode;
 using migration::Verdict;
 
-constexpr std::array reason_codes = {ReasonCode::document,       ReasonCode::unschedulable,
-                                     ReasonCode::virt_type,      ReasonCode::arch,
-                                     ReasonCode::vendor,         ReasonCode::model,
-                                     ReasonCode::machine_type,   ReasonCode::tsc,
-                                     ReasonCode::tsc_label,      ReasonCode::feature,
-                                     ReasonCode::not_reported,   ReasonCode::not_comparable,
-                                     ReasonCode::not_running,    ReasonCode::not_migratable,
-                                     ReasonCode::stale_selector, ReasonCode::selector};
+constexpr std::array reason_codes = {ReasonCode::document,        ReasonCode::unschedulable,
+                                     ReasonCode::virt_type,       ReasonCode::arch,
+                                     ReasonCode::vendor,          ReasonCode::model,
+                                     ReasonCode::machine_type,    ReasonCode::tsc,
+                                     ReasonCode::tsc_label,       ReasonCode::feature,
+                                     ReasonCode::not_reported,    ReasonCode::not_comparable,
+                                     ReasonCode::not_running,     ReasonCode::not_migratable,
+                                     ReasonCode::stale_selector,  ReasonCode::selector,
+                                     ReasonCode::node_affinity,   ReasonCode::taint,
+                                     ReasonCode::pod_affinity,    ReasonCode::pod_anti_affinity,
+                                     ReasonCode::topology_spread, ReasonCode::volume,
+                                     ReasonCode::resources,       ReasonCode::host_port};
 
 v1::Verdict verdict_to_wire(Verdict verdict) {
     switch (verdict) {
