@@ -29,16 +29,26 @@ DumpReader::DumpReader(const DumpLimits& limits)
 Dump DumpReader::take() {
     auto kubevirts = kubevirts_.take();
     tell_all_but_one(kubevirts);
-    return {.objects = {.nodes = nodes_.take(),
-                        .kubevirts = std::move(kubevirts),
-                        .vmis = vmis_.take(),
-                        .migrations = migrations_.take(),
-                        .launchers = launchers_.take(),
-                        .profiles = profiles_.take(),
-                        .policies = policies_.take(),
-                        .namespaces = namespaces_.take(),
-                        .plugins = plugins_.take(),
-                        .configs = configs_.take()},
+    auto scheduling = std::make_shared<SchedulingObjects>();
+    scheduling->csi_nodes = csi_nodes_.take();
+    scheduling->claims = claims_.take();
+    scheduling->volumes = volumes_.take();
+    scheduling->classes = classes_.take();
+    Objects objects{.nodes = {},
+                    .kubevirts = std::move(kubevirts),
+                    .vmis = {},
+                    .migrations = migrations_.take(),
+                    .launchers = {},
+                    .profiles = profiles_.take(),
+                    .policies = policies_.take(),
+                    .namespaces = namespaces_.take(),
+                    .plugins = plugins_.take(),
+                    .configs = configs_.take()};
+    take_apart(nodes_.take(), objects, *scheduling);
+    take_apart(vmis_.take(), objects, *scheduling);
+    take_apart(pods_.take(), objects, *scheduling);
+    objects.scheduling = std::move(scheduling);
+    return {.objects = std::move(objects),
             .left_out = walk_.take_left_out(),
             .files = walk_.files(),
             .moment = moment_,
@@ -64,11 +74,7 @@ Result<bool> DumpReader::decode(kube::JsonObject& object, std::string_view group
         return decode_node(object);
     }
     if (kind == "Pod" && group.empty()) {
-        auto pod = kube::decode_launcher_pod(object);
-        if (pod && pod->vmi_uid.empty()) {
-            return false;  // no launcher
-        }
-        return launchers_.put(walk_, std::move(pod));
+        return pods_.put(walk_, decode_launcher_and_pod(object));
     }
     // Entries of typed lists do not say their group: the kinds are ours and KubeVirt's alone.
     if (kind == "CPUProfile" && (group == our_group || group.empty())) {
@@ -76,7 +82,7 @@ Result<bool> DumpReader::decode(kube::JsonObject& object, std::string_view group
     }
     if (group == kubevirt_group || group.empty()) {
         if (kind == "VirtualMachineInstance") {
-            return vmis_.put(walk_, kube::decode_vmi(object));
+            return vmis_.put(walk_, decode_vmi_and_wishes(object));
         }
         if (kind == "VirtualMachineInstanceMigration") {
             return migrations_.put(walk_, kube::decode_migration(object));
@@ -104,12 +110,29 @@ Result<bool> DumpReader::decode_protecting(kube::JsonObject& object, std::string
     }
     // Others have plugins too.
     return is(kube::resources::plugins()) ? plugins_.put(walk_, kube::decode_plugin(object))
-                                          : Result<bool>{false};
+                                          : decode_storage(object, group, kind);
+}
+
+Result<bool> DumpReader::decode_storage(kube::JsonObject& object, std::string_view group,
+                                        std::string_view kind) {
+    if (kind == "PersistentVolumeClaim" && group.empty()) {
+        return claims_.put(walk_, decode_volume_claim(object));
+    }
+    if (kind == "PersistentVolume" && group.empty()) {
+        return volumes_.put(walk_, decode_persistent_volume(object));
+    }
+    if (kind == "StorageClass" && (group == "storage.k8s.io" || group.empty())) {
+        return classes_.put(walk_, decode_storage_class(object));
+    }
+    if (kind == "CSINode" && (group == "storage.k8s.io" || group.empty())) {
+        return csi_nodes_.put(walk_, decode_csi_node(object));
+    }
+    return false;
 }
 
 /// Heartbeats are of no use but here: in an informer they would make every node a changed one.
 Result<bool> DumpReader::decode_node(kube::JsonObject& object) {
-    auto node = kube::decode_node(object);
+    auto node = decode_node_and_room(object);
     if (!node) {
         return fail(std::move(node.error()));
     }
@@ -130,10 +153,10 @@ Result<bool> DumpReader::decode_node(kube::JsonObject& object) {
     for (const auto& beat : beats) {
         see(beat.at);
     }
-    for (const auto& taint : node->taints) {
+    for (const auto& taint : node->main.taints) {
         see(taint.added);
     }
-    for (const auto& condition : node->conditions) {
+    for (const auto& condition : node->main.conditions) {
         see(condition.since);
     }
     return nodes_.put(walk_, std::move(node));

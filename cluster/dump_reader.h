@@ -7,6 +7,7 @@
 
 #include "cluster/dump.h"
 #include "cluster/dump_walk.h"
+#include "cluster/twofold.h"
 
 namespace scout::cluster {
 
@@ -29,22 +30,28 @@ private:
     [[nodiscard]] Result<bool> decode(kube::JsonObject& object, std::string_view group,
                                       std::string_view kind);
     [[nodiscard]] Result<bool> decode_node(kube::JsonObject& object);
+    [[nodiscard]] Result<bool> decode_storage(kube::JsonObject& object, std::string_view group,
+                                              std::string_view kind);
     [[nodiscard]] Result<bool> decode_protecting(kube::JsonObject& object, std::string_view group,
                                                  std::string_view kind);
     void tell_all_but_one(const std::vector<kube::KubeVirt>& kubevirts);
 
     DumpWalk walk_;
     WallTime moment_;
-    KnownObjects<kube::Node> nodes_;
+    KnownObjects<NodeAndRoom> nodes_;
     KnownObjects<kube::KubeVirt> kubevirts_;
-    KnownObjects<kube::Vmi> vmis_;
+    KnownObjects<VmiAndWishes> vmis_;
     KnownObjects<kube::Migration> migrations_;
-    KnownObjects<kube::LauncherPod> launchers_;
+    KnownObjects<LauncherAndPod> pods_;
     KnownObjects<CpuProfile> profiles_;
     KnownObjects<kube::MigrationPolicy> policies_;
     KnownObjects<kube::LabelledObject> namespaces_;
     KnownObjects<kube::Plugin> plugins_;
     KnownObjects<kube::ScoutConfig> configs_;
+    KnownObjects<CsiNode> csi_nodes_;
+    KnownObjects<VolumeClaim> claims_;
+    KnownObjects<PersistentVolume> volumes_;
+    KnownObjects<StorageClass> classes_;
 };
 
 }  // namespace scout::cluster

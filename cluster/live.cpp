@@ -79,28 +79,16 @@ struct ProtectedKinds : Kinds {
     Kind<kube::ScoutConfig> configs;
 };
 
-template <class AllKinds>
-Result<Dump> read(const kube::ClusterAccess& access, const Clock& clock,
-                  std::chrono::milliseconds limit, const LiveProgress& progress) {
-    Dump dump;
-    const auto take = [&dump](const AllKinds& kinds) { dump.objects = kinds.take(dump.left_out); };
-    if (auto known = read_kinds<AllKinds>(access, clock, limit, progress, take); !known) {
-        return fail(std::move(known.error()));
-    }
-    dump.moment = clock.wall();
-    return dump;
-}
-
 }  // namespace
 
 Result<Dump> read_cluster(const kube::ClusterAccess& access, const Clock& clock,
                           std::chrono::milliseconds limit, const LiveProgress& progress) {
-    return read<Kinds>(access, clock, limit, progress);
+    return read_objects<Kinds>(access, clock, limit, progress);
 }
 
 Result<Dump> read_protected_cluster(const kube::ClusterAccess& access, const Clock& clock,
                                     std::chrono::milliseconds limit, const LiveProgress& progress) {
-    return read<ProtectedKinds>(access, clock, limit, progress);
+    return read_objects<ProtectedKinds>(access, clock, limit, progress);
 }
 
 }  // namespace scout::cluster

@@ -155,4 +155,18 @@ template <class Kinds, class Take>
     return {};
 }
 
+/// The same, what was read as objects: AllKinds has take(left_out) too.
+template <class AllKinds>
+[[nodiscard]] Result<Dump> read_objects(const kube::ClusterAccess& access, const Clock& clock,
+                                        std::chrono::milliseconds limit,
+                                        const LiveProgress& progress) {
+    Dump dump;
+    const auto take = [&dump](const AllKinds& kinds) { dump.objects = kinds.take(dump.left_out); };
+    if (auto known = read_kinds<AllKinds>(access, clock, limit, progress, take); !known) {
+        return fail(std::move(known.error()));
+    }
+    dump.moment = clock.wall();
+    return dump;
+}
+
 }  // namespace scout::cluster

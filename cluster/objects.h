@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -18,6 +19,8 @@
 
 namespace scout::cluster {
 
+struct SchedulingObjects;
+
 /// What is known of one cluster, wherever it came from: the informers of an aggregator, or a dump.
 /// In the order of namespaces and names. What a source does not tell is absent, never assumed.
 struct Objects {
@@ -32,6 +35,8 @@ struct Objects {
     std::vector<kube::LabelledObject> namespaces = {};
     std::vector<kube::Plugin> plugins = {};
     std::vector<kube::ScoutConfig> configs = {};
+    /// What kube-scheduler goes by besides; null: nobody asked for it.
+    std::shared_ptr<const SchedulingObjects> scheduling = nullptr;
 };
 
 /// The KubeVirt object that is in force: the one with a phase (dossier §10), or the only one, for

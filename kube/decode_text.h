@@ -21,4 +21,19 @@ template <class T>
     return object ? decoder(*object) : fail(std::move(object.error()));
 }
 
+/// What another decoder makes of an object that is still to be read: from a copy of its text, for
+/// no text can be read twice.
+template <class T>
+[[nodiscard]] Result<T> decode_aside(JsonObject& object, Result<T> (*decoder)(JsonObject&)) {
+    auto raw = object.raw();
+    if (!raw) {
+        return fail(std::move(raw.error()));
+    }
+    std::string text{*raw};
+    if (auto again = object.rewind(); !again) {
+        return fail(std::move(again.error()));
+    }
+    return decode_text(text, decoder);
+}
+
 }  // namespace scout::kube
