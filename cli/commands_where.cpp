@@ -52,7 +52,7 @@ int ask_fleet(Session& session, const Request& request, const Subject& subject) 
         }
         asked.described = std::move(side->guest);
     }
-    auto fleet = session.fleet();
+    auto fleet = session.placing_fleet();
     if (!fleet) {
         return session.fail_with(fleet.error());
     }

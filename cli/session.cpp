@@ -51,6 +51,13 @@ Result<std::unique_ptr<Fleet>> Session::protected_fleet() {
     return surroundings_.open_fleet(settings_, dump_.access);
 }
 
+Result<std::unique_ptr<Fleet>> Session::placing_fleet() {
+    if (asks_dump()) {
+        return dump(&cluster::read_placing_cluster);
+    }
+    return surroundings_.open_fleet(settings_, dump_.access);
+}
+
 Result<std::unique_ptr<fleet::DumpFleet>> Session::dump() {
     return dump(&cluster::read_cluster);
 }

@@ -84,6 +84,8 @@ public:
     [[nodiscard]] Result<std::unique_ptr<fleet::DumpFleet>> dump();
     /// The same with what protects VMs.
     [[nodiscard]] Result<std::unique_ptr<Fleet>> protected_fleet();
+    /// The same with what decides where kube-scheduler puts pods.
+    [[nodiscard]] Result<std::unique_ptr<Fleet>> placing_fleet();
     /// The same as objects, for who asks neither for places nor for CPUs. What cannot be used is
     /// told on stderr. Errors beside: invalid, if neither a dump nor the API server is asked.
     [[nodiscard]] Result<cluster::Objects> objects();

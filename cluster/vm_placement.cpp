@@ -2,6 +2,8 @@
 #include "cluster/vm_placement.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -12,6 +14,7 @@
 #include "cluster/judge_node.h"
 #include "cluster/name_list.h"
 #include "cluster/node_state.h"
+#include "cluster/vm_scheduling.h"
 #include "migration/frozen_selectors.h"
 #include "migration/label_profile.h"
 #include "migration/target_pod.h"
@@ -124,63 +127,94 @@ std::optional<Reason> why_not_movable(const kube::Vmi& vmi) {
     return reason;
 }
 
+/// What of its specification ties it to nodes and is not looked at, by the names of the fields. A
+/// launcher shows the labels and the devices that some of them come to.
+std::vector<std::string> other_demands(const kube::Vmi& vmi, bool scheduling_known,
+                                       bool resources_known) {
+    constexpr std::array<std::string_view, 3> of_scheduler{"nodeAffinity", "podAffinity",
+                                                           "podAntiAffinity"};
+    std::vector<std::string> out;
+    for (const auto& field : vmi.other_demands) {
+        const bool affinity =
+            std::find(of_scheduler.begin(), of_scheduler.end(), field) != of_scheduler.end();
+        const bool judged = scheduling_known && (affinity || resources_known);
+        if (!judged) {
+            out.push_back(field);
+        }
+    }
+    return out;
+}
+
 /// Asks node after node about one VMI. Refers to all that it is given.
 class Search {
 public:
-    Search(const Objects& objects, const migration::MovingVm& vm, std::optional<Reason> blocked,
-           std::vector<std::string> not_judged, const migration::CpuMap* map)
+    Search(const Objects& objects, const kube::Vmi& vmi, const migration::MovingVm& moving,
+           const migration::CpuMap* map)
         : objects_(objects),
-          pod_(migration::target_pod(vm)),
-          cpu_(migration::assumed_guest(vm, pod_, map)),
+          pod_(migration::target_pod(moving)),
+          cpu_(migration::assumed_guest(moving, pod_, map)),
           guest_(migration::prepare(cpu_, pod_.stock, map)),
-          blocked_(std::move(blocked)),
-          not_judged_(std::move(not_judged)),
-          map_(map) {}
+          blocked_(why_not_movable(vmi)),
+          map_(map) {
+        const auto* launcher = launcher_of(objects, vmi);
+        if (objects.scheduling != nullptr && !blocked_) {
+            scheduling_.emplace(objects, vmi, launcher, pod_);
+        }
+        not_judged_ = other_demands(vmi, scheduling_.has_value(),
+                                    scheduling_ && scheduling_->knows_resources());
+    }
     Search(const Search&) = delete;
     Search& operator=(const Search&) = delete;
     Search(Search&&) = delete;
     Search& operator=(Search&&) = delete;
     ~Search() = default;
 
-    [[nodiscard]] Comparison ask(const kube::Node& node, WallTime now) const {
+    /// The node at that place.
+    [[nodiscard]] Comparison ask(std::size_t at, WallTime now) const {
         // What holds for every node is the answer for each, whatever else would be.
         if (blocked_) {
             Comparison answer;
             migration::refuse(answer, *blocked_);
             return answer;
         }
+        const auto& node = objects_.nodes.at(at);
         const auto state = node_state(node, now);
         const auto chosen = node_profile(node, state.stock, objects_);
         auto answer = judge_node(guest_, node, state, chosen, map_);
         if (is_of_kubevirt(node)) {
             migration::apply(pod_, state.labels, answer);
+            if (scheduling_) {
+                scheduling_->judge(at, answer);
+            }
         }
-        if (!not_judged_.empty() && answer.gate == migration::Verdict::can) {
-            leave_open(answer);
+        if (!not_judged_.empty() && answer.gate != migration::Verdict::cannot) {
+            migration::leave_open(answer, {.code = ReasonCode::not_comparable,
+                                           .layer = Layer::stock,
+                                           .text = "the VMI asks for what is not judged here: " +
+                                                   migration::join(not_judged_),
+                                           .keys = not_judged_});
         }
         return answer;
     }
     [[nodiscard]] const migration::TargetPod& pod() const noexcept { return pod_; }
     [[nodiscard]] const migration::GuestCpu& cpu() const noexcept { return cpu_; }
-
-private:
-    void leave_open(Comparison& answer) const {
-        answer.gate = migration::Verdict::unknown;
-        answer.verdict = migration::combine(answer.gate, answer.truth);
-        answer.reasons.push_back(
-            {.code = ReasonCode::not_comparable,
-             .layer = Layer::stock,
-             .text = "the VMI asks for what is not judged here: " + migration::join(not_judged_),
-             .keys = not_judged_});
+    [[nodiscard]] const std::optional<Reason>& blocked() const noexcept { return blocked_; }
+    [[nodiscard]] std::vector<std::string> scheduling_notes() const {
+        return scheduling_ ? scheduling_->notes()
+                           : std::vector<std::string>{
+                                 "affinity, taints other than a cordon's, and "
+                                 "free resources are not judged"};
     }
 
+private:
     const Objects& objects_;
     migration::TargetPod pod_;
     migration::GuestCpu cpu_;
     migration::PreparedGuest guest_;
     std::optional<Reason> blocked_;
-    std::vector<std::string> not_judged_;  ///< of its specification
     const migration::CpuMap* map_;
+    std::optional<VmScheduling> scheduling_;
+    std::vector<std::string> not_judged_;  ///< of its specification
 };
 
 /// Why no node has the frozen selectors, if none has.
@@ -227,7 +261,9 @@ std::vector<std::string> notes_of(const Objects& objects, const kube::Vmi& vmi,
                         ", as its selectors or the labels of " + vm.node +
                         " name it; what it really has, only its live XML tells");
     }
-    notes.emplace_back("affinity, taints other than a cordon's, and free resources are not judged");
+    for (auto& note : search.scheduling_notes()) {
+        notes.push_back(std::move(note));
+    }
     if (auto devices = migration::not_judged(search.cpu()); !devices.empty()) {
         notes.push_back(std::move(devices));
     }
@@ -297,16 +333,15 @@ migration::Placement place_vmi(const Objects& objects, const kube::Vmi& vmi, Wal
                                const migration::CpuMap* map) {
     const auto own = find_node(objects, vmi.node.view());
     const auto vm = moving_vm(objects, vmi, launcher_of(objects, vmi), own ? *own : nullptr);
-    auto blocked = why_not_movable(vmi);
-    const bool runs = !blocked || blocked->code != ReasonCode::not_running;
-    const Search search(objects, vm, std::move(blocked), vmi.other_demands, map);
+    const Search search(objects, vmi, vm, map);
+    const bool runs = !search.blocked() || search.blocked()->code != ReasonCode::not_running;
     migration::Placement placement;
     placement.subject = full_name(vmi.meta);
     placement.source = vm.node;
-    for (const auto& node : objects.nodes) {
-        if (node.meta.name != vm.node) {
-            placement.nodes.push_back(
-                {.node = node.meta.name, .comparison = search.ask(node, now)});
+    for (std::size_t i = 0; i < objects.nodes.size(); ++i) {
+        const auto& name = objects.nodes[i].meta.name;
+        if (name != vm.node) {
+            placement.nodes.push_back({.node = name, .comparison = search.ask(i, now)});
         }
     }
     if (runs) {

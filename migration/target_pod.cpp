@@ -237,6 +237,36 @@ TargetPod target_pod(const MovingVm& vm) {
     return out;
 }
 
+Labels selectors_of(const TargetPod& pod) {
+    auto out = pod.selectors;
+    out.insert(pod.stale.begin(), pod.stale.end());
+    const auto& stock = pod.stock;
+    const auto ask = [&out](std::string_view prefix, const std::string& name) {
+        if (!name.empty()) {
+            out.insert_or_assign(std::string{prefix} + name, "true");
+        }
+    };
+    out.insert_or_assign(std::string{label::schedulable}, "true");
+    if (!stock.arch.empty()) {
+        out.insert_or_assign(std::string{label::arch}, stock.arch);
+    }
+    ask(label::machine_type, stock.machine_type);
+    ask(label::known_model, stock.host_model);
+    ask(label::cpu_model, stock.named_model);
+    for (const auto* features : {&stock.asked_features, &stock.features}) {
+        for (const auto& feature : *features) {
+            ask(label::cpu_feature, feature);
+        }
+    }
+    for (const auto& vendor : stock.vendors) {
+        ask(label::vendor, vendor);
+    }
+    if (stock.tsc_hz) {
+        ask(label::tsc_scheduling, std::to_string(*stock.tsc_hz));
+    }
+    return out;
+}
+
 void apply(const TargetPod& pod, const Labels& node, Comparison& comparison) {
     refuse_for(ReasonCode::stale_selector,
                "stale selectors, which stay with the VM though its own node has these labels no "

@@ -47,6 +47,9 @@ struct TargetPod {
 };
 [[nodiscard]] TargetPod target_pod(const MovingVm& vm);
 
+/// All labels that it asks for: its node selector, as KubeVirt would write it.
+[[nodiscard]] Labels selectors_of(const TargetPod& pod);
+
 /// Takes into the answer of compare() for `pod.stock` what else the pod asks of a node with these
 /// labels, and tells stale selectors from what the node's hardware lacks.
 void apply(const TargetPod& pod, const Labels& node, Comparison& comparison);
