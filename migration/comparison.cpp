@@ -5,6 +5,8 @@
 #include <iterator>
 #include <utility>
 
+#include "migration/cheapest_change.h"
+
 namespace scout::migration {
 namespace {
 
@@ -98,6 +100,9 @@ std::string summary(const Placement& placement) {
     }
     if (gaps > 0) {
         text += "; " + count_text(gaps, "would be let through by KubeVirt's labels and fail");
+    }
+    if (const auto change = cheapest_change(placement)) {
+        text += "; cheapest change: " + *change;
     }
     return text;
 }

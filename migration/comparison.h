@@ -89,7 +89,8 @@ struct Placement {
 /// answer says itself what is not.
 [[nodiscard]] std::string not_judged(const GuestCpu& guest);
 
-/// "can go to 2 of 5 nodes; …" for people and for the `summary` field.
+/// "can go to 2 of 5 nodes; …" for people and for the `summary` field. Of a guest that can go
+/// nowhere with the cheapest change, if there is one.
 [[nodiscard]] std::string summary(const Placement& placement);
 
 }  // namespace scout::migration

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "migration/cheapest_change.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace scout::migration {
+namespace {
+
+NodeAnswer refused(std::string node, const std::vector<ReasonCode>& codes,
+                   Verdict truth = Verdict::can) {
+    NodeAnswer answer{.node = std::move(node), .comparison = {}};
+    answer.comparison.truth = truth;
+    answer.comparison.gate = Verdict::can;
+    answer.comparison.verdict = truth;
+    for (const auto code : codes) {
+        refuse(answer.comparison, {.code = code, .layer = Layer::stock, .text = "x", .keys = {}});
+    }
+    return answer;
+}
+
+std::string change(std::vector<NodeAnswer> nodes) {
+    Placement placement;
+    placement.nodes = std::move(nodes);
+    return cheapest_change(placement).value_or("none");
+}
+
+TEST(CheapestChangeTest, TheNodeWithTheLeastInItsWay) {
+    EXPECT_EQ(change({refused("a", {ReasonCode::resources}),
+                      refused("b", {ReasonCode::taint, ReasonCode::unschedulable}),
+                      refused("c", {ReasonCode::stale_selector})}),
+              "on b: take the taint away, or let the VM tolerate it, and let the node take VMs "
+              "again");
+    EXPECT_EQ(change({refused("a", {ReasonCode::stale_selector}),
+                      refused("b", {ReasonCode::resources, ReasonCode::resources})}),
+              "on b: move other pods away");
+}
+
+TEST(CheapestChangeTest, WhatNoChangeMendsIsNoWay) {
+    EXPECT_EQ(change({refused("a", {ReasonCode::unschedulable, ReasonCode::vendor}),
+                      refused("b", {ReasonCode::unschedulable}, Verdict::cannot),
+                      refused("c", {ReasonCode::not_migratable})}),
+              "none");
+    EXPECT_EQ(change({}), "none");
+}
+
+TEST(CheapestChangeTest, AVmThatCanMoveNeedsNone) {
+    EXPECT_EQ(change({refused("a", {ReasonCode::unschedulable}), refused("b", {})}), "none");
+}
+
+}  // namespace
+}  // namespace scout::migration
