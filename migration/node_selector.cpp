@@ -31,40 +31,55 @@ std::optional<std::int64_t> number_of(std::string_view text) {
     return error == std::errc{} && at == end ? std::optional{value} : std::nullopt;
 }
 
-/// The faults of one requirement.
+/// The faults of one requirement. Texts are made only where somebody reads them.
 class Faults {
 public:
-    Faults(std::string path, std::vector<std::string>& out) : path_(std::move(path)), out_(out) {}
+    Faults() = default;
+    Faults(std::string path, std::vector<std::string>& out) : path_(std::move(path)), out_(&out) {}
 
     void required(std::string_view field, std::string_view why) {
-        out_.push_back(path_ + std::string{field} + ": Required value: " + std::string{why});
+        add([field, why](auto& text) {
+            text.append(field).append(": Required value: ").append(why);
+        });
     }
     void forbidden(std::string_view field, std::string_view why) {
-        out_.push_back(path_ + std::string{field} + ": Forbidden: " + std::string{why});
+        add([field, why](auto& text) { text.append(field).append(": Forbidden: ").append(why); });
     }
-    void invalid(const std::string& field, std::string_view value, std::string_view why) {
-        constexpr std::size_t most = 100;
-        out_.push_back(path_ + field + ": Invalid value: \"" + std::string{value.substr(0, most)} +
-                       "\": " + std::string{why});
+    void invalid(std::string_view field, std::string_view value, std::string_view why) {
+        add([field, value, why](auto& text) {
+            text.append(field).append(invalid_text(value)).append(why);
+        });
     }
+    void malformed(std::string_view field, std::string_view value, std::string_view rule) {
+        add([field, value, rule](auto& text) {
+            text.append(field).append(invalid_text(value)).append("expected ").append(rule);
+        });
+    }
+    void malformed_value(std::size_t index, std::string_view value, std::string_view rule) {
+        add([index, value, rule](auto& text) {
+            text.append("values[").append(std::to_string(index)).append("]");
+            text.append(invalid_text(value)).append("expected ").append(rule);
+        });
+    }
+    [[nodiscard]] bool none() const noexcept { return none_; }
 
 private:
-    std::string path_;
-    std::vector<std::string>& out_;
-};
-
-std::string value_at(std::size_t index) {
-    return "values[" + std::to_string(index) + "]";
-}
-
-void check_values(const NodeRequirement& asked, Faults& faults) {
-    for (std::size_t i = 0; i < asked.values.size(); ++i) {
-        if (!is_label_value(asked.values[i])) {
-            faults.invalid(value_at(i), asked.values[i],
-                           "expected " + std::string{label_value_rule});
+    static std::string invalid_text(std::string_view value) {
+        constexpr std::size_t most = 100;
+        return ": Invalid value: \"" + std::string{value.substr(0, most)} + "\": ";
+    }
+    template <class Append>
+    void add(const Append& append) {
+        none_ = false;
+        if (out_ != nullptr) {
+            append(out_->emplace_back(path_));
         }
     }
-}
+
+    std::string path_;
+    std::vector<std::string>* out_ = nullptr;
+    bool none_ = true;
+};
 
 void check_expression(const NodeRequirement& asked, Faults& faults) {
     const auto& [key, op, values] = asked;
@@ -82,16 +97,20 @@ void check_expression(const NodeRequirement& asked, Faults& faults) {
             faults.required("values",
                             "must be specified single value when `operator` is 'Lt' or 'Gt'");
         } else if (!number_of(values.front())) {
-            faults.invalid(value_at(0), values.front(),
+            faults.invalid("values[0]", values.front(),
                            "for 'Gt', 'Lt' operators, the value must be an integer");
         }
     } else {
         faults.invalid("operator", op, "not a valid selector operator");
     }
     if (!is_label_key(key)) {
-        faults.invalid("key", key, "expected " + std::string{label_key_rule});
+        faults.malformed("key", key, label_key_rule);
     }
-    check_values(asked, faults);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        if (!is_label_value(values[i])) {
+            faults.malformed_value(i, values[i], label_value_rule);
+        }
+    }
 }
 
 void check_field(const NodeRequirement& asked, Faults& faults) {
@@ -109,7 +128,7 @@ void check_field(const NodeRequirement& asked, Faults& faults) {
     }
     for (std::size_t i = 0; i < values.size(); ++i) {
         if (!is_dns_subdomain(values[i])) {
-            faults.invalid(value_at(i), values[i], "expected " + std::string{dns_subdomain_rule});
+            faults.malformed_value(i, values[i], dns_subdomain_rule);
         }
     }
 }
@@ -120,14 +139,13 @@ std::string step(std::string_view path, const char* list, std::size_t index) {
 
 /// Requirements that the scheduler can read; what it cannot read, matches nothing.
 bool is_readable(const NodeRequirement& asked, bool field) {
-    std::vector<std::string> out;
-    Faults faults({}, out);
     if (field) {
         // It looks at neither key nor value.
         return is_one_of(asked.op, "In", "NotIn") && asked.values.size() == 1;
     }
+    Faults faults;
     check_expression(asked, faults);
-    return out.empty();
+    return faults.none();
 }
 
 bool has_value(const NodeRequirement& asked, std::string_view value) {
