@@ -13,6 +13,7 @@
 #include <boost/json/value.hpp>
 
 #include "cluster/evacuation_rules.h"
+#include "cluster/manifest_values.h"
 #include "cluster/manifests.h"
 #include "migration/label_syntax.h"
 #include "migration/migration_settings.h"
@@ -27,37 +28,6 @@ constexpr std::string_view api_version = "migrations.kubevirt.io/v1alpha1";
 constexpr std::string_view kind = "MigrationPolicy";
 constexpr std::int64_t most_downtime_ms = 2'000'000;
 constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20U;
-constexpr std::size_t shown_bytes = 80;
-
-/// A value as it stands there, shortened.
-std::string shown(const json::value& value) {
-    auto text = json::serialize(value);
-    return text.size() <= shown_bytes ? text : text.substr(0, shown_bytes) + "…";
-}
-
-/// "a text", "true", "a map": what was found in the place of something else.
-std::string found(const json::value& value) {
-    switch (value.kind()) {
-        case json::kind::object:
-            return "a map";
-        case json::kind::array:
-            return "a list";
-        case json::kind::null:
-            return "nothing";
-        default:
-            return shown(value);
-    }
-}
-
-const json::value* member(const json::value& value, std::string_view name) {
-    const auto* object = value.if_object();
-    return object == nullptr ? nullptr : object->if_contains(name);
-}
-
-std::string text_of(const json::value* value) {
-    return value != nullptr && value->is_string() ? std::string{value->get_string()}
-                                                  : std::string{};
-}
 
 /// Judges one policy.
 class Judge {
@@ -383,12 +353,13 @@ std::vector<PolicyFinding> judge_numbers(const PolicyPlace& place,
 
 std::string label_fault(std::string_view key, std::string_view value) {
     if (!migration::is_label_key(key)) {
-        return "no object can have a label '" + std::string{key.substr(0, shown_bytes)} +
+        return "no object can have a label '" + std::string{key.substr(0, manifest_shown_bytes)} +
                "'; expected " + std::string{migration::label_key_rule};
     }
     if (!migration::is_label_value(value)) {
-        return "no label can have the value '" + std::string{value.substr(0, shown_bytes)} +
-               "'; expected " + std::string{migration::label_value_rule};
+        return "no label can have the value '" +
+               std::string{value.substr(0, manifest_shown_bytes)} + "'; expected " +
+               std::string{migration::label_value_rule};
     }
     return {};
 }
