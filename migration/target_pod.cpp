@@ -22,12 +22,6 @@ bool carries(const Labels& labels, const std::string& key, const std::string& va
     return found != labels.end() && found->second == value;
 }
 
-/// KubeVirt looks for keys that *contain* the prefixes (dossier §5.4, step 3).
-bool is_cpu_selector(std::string_view key) {
-    return key.find(label::cpu_feature) != std::string_view::npos ||
-           key.find(label::known_model) != std::string_view::npos;
-}
-
 /// Rendered from parts of the specification that are not read here; a launcher pod shows them.
 bool is_of_specification(std::string_view key) {
     return key.starts_with(label::hyperv) ||
@@ -110,6 +104,13 @@ void ask_for_host_model(const MovingVm& vm, TargetPod& out) {
     if (out.stock.host_model.empty()) {
         out.absent.emplace_back(label::obsolete);  // else the stock gate looks at it
     }
+}
+
+/// Step 2; the pod's own keys stay.
+void add_selectors(const Labels& added, TargetPod& out) {
+    const auto own = selectors_of(out);
+    std::copy_if(added.begin(), added.end(), std::inserter(out.selectors, out.selectors.end()),
+                 [&own](const auto& entry) { return !own.contains(entry.first); });
 }
 
 /// Step 4. A pod that was a migration target itself shows the vendor of nodes before.
@@ -233,8 +234,17 @@ TargetPod target_pod(const MovingVm& vm) {
         out.stock.named_model = vm.cpu_model;
     }
     out.stock.asked_features = make_feature_set(std::move(out.stock.asked_features));
+    out.term = vm.term;
+    if (!vm.added.empty()) {
+        add_selectors(vm.added, out);
+    }
     ask_for_vendor(vm, out);
     return out;
+}
+
+bool is_cpu_selector(std::string_view key) noexcept {
+    return key.find(label::cpu_feature) != std::string_view::npos ||
+           key.find(label::known_model) != std::string_view::npos;
 }
 
 Labels selectors_of(const TargetPod& pod) {

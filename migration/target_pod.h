@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "migration/comparison.h"
 #include "migration/labels.h"
+#include "migration/node_selector.h"
 #include "migration/stock_gate.h"
 
 /// What the next migration of one VMI asks of nodes: KubeVirt renders the selectors of its target
@@ -33,19 +35,27 @@ struct MovingVm {
     bool moved = false;                   ///< may have been migrated since it started
     std::optional<Labels> pod;            ///< nodeSelector of its launcher pod; none: not known
     std::optional<Labels> source;         ///< labels of its node; none: not known
+    // Of its migration alone.
+    Labels added = {};  ///< addedNodeSelector; what the VM asks for itself wins
+    std::optional<NodeSelectorTerm> term = std::nullopt;  ///< must match besides
 };
 
 /// What the target pod will ask for.
 struct TargetPod {
-    StockGuest stock;                 ///< what the stock gate judges
-    Labels selectors;                 ///< other labels
-    std::vector<std::string> absent;  ///< keys that a node must not have
+    StockGuest stock;                      ///< what the stock gate judges
+    Labels selectors;                      ///< other labels
+    std::vector<std::string> absent;       ///< keys that a node must not have
+    std::optional<NodeSelectorTerm> term;  ///< which the migration asks for besides
     /// CPU selectors stay those of the launcher pod, and so of its first node (case 11).
     bool frozen = false;
     Labels stale;                    ///< asked for too, and even its own node has them no longer
     std::vector<std::string> notes;  ///< what to know of it, one sentence each
 };
 [[nodiscard]] TargetPod target_pod(const MovingVm& vm);
+
+/// Of CPU features or models: KubeVirt looks for keys that *contain* the prefixes (dossier §5.4,
+/// step 3).
+[[nodiscard]] bool is_cpu_selector(std::string_view key) noexcept;
 
 /// All labels that it asks for: its node selector, as KubeVirt would write it.
 [[nodiscard]] Labels selectors_of(const TargetPod& pod);
