@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/move_manifest.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include "cluster/manifest_values.h"
+#include "cluster/manifests.h"
+#include "cluster/term_json.h"
+#include "migration/label_syntax.h"
+
+namespace scout::cluster {
+namespace {
+
+namespace json = boost::json;
+using migration::MoveReasons;
+using migration::MoveRequest;
+using migration::NodeSelectorTerm;
+
+constexpr std::string_view kind = "VirtualMachineInstanceMigration";
+constexpr std::string_view term_field = "spec.addedNodeSelectorTerm";
+constexpr std::string_view annotation_path =
+    "metadata.annotations[virt-scout.io/added-node-selector-term]";
+constexpr std::string_view patience = "kubevirt.io/migrationUnschedulablePodTimeoutSeconds";
+
+template <std::size_t n>
+bool is_one_of(std::string_view name, const std::array<std::string_view, n>& names) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+std::optional<std::int64_t> seconds_of(std::string_view text) {
+    std::int64_t value = 0;
+    const auto* end = text.data() + text.size();
+    const auto [at, error] = std::from_chars(text.data(), end, value);
+    return error == std::errc{} && at == end ? std::optional{value} : std::nullopt;
+}
+
+/// Reads one object.
+class MoveReader {
+public:
+    MoveRequest read(const json::object& document) {
+        for (const auto& each : document) {
+            constexpr std::array<std::string_view, 5> known{"apiVersion", "kind", "metadata",
+                                                            "spec", "status"};
+            if (!is_one_of(each.key(), known)) {
+                unknown(std::string{each.key()});
+            }
+        }
+        constexpr std::array<std::string_view, 2> versions{"kubevirt.io/v1",
+                                                           "kubevirt.io/v1alpha3"};
+        if (const auto version = text(document, "apiVersion", ""); !is_one_of(version, versions)) {
+            faults_.add("api-version", "expected apiVersion: kubevirt.io/v1, found " +
+                                           (version.empty() ? "none" : "'" + version + "'"));
+        }
+        if (const auto* metadata = map(document, "metadata", "")) {
+            read_metadata(*metadata);
+        }
+        if (request_.name.empty() && !generated_) {
+            faults_.add("name", "expected metadata.name or metadata.generateName, found none");
+        }
+        if (const auto* spec = map(document, "spec", "")) {
+            read_spec(*spec);
+        }
+        if (request_.vmi.empty()) {
+            faults_.add("vmi-name", "expected spec.vmiName, the name of a VMI, found none");
+        }
+        choose_term();
+        request_.faults = std::move(faults_).take();
+        return std::move(request_);
+    }
+
+private:
+    void unknown(const std::string& path) {
+        faults_.add("unknown-field", path +
+                                         " is no field of a migration: kubectl refuses it, and "
+                                         "for other clients the API server drops it");
+    }
+    /// Null if it is not there, or no map, which is a fault.
+    const json::object* map(const json::object& object, std::string_view name,
+                            const std::string& path) {
+        const auto* value = object.if_contains(name);
+        if (value == nullptr || value->is_null()) {
+            return nullptr;
+        }
+        if (!value->is_object()) {
+            faults_.add("type",
+                        path + std::string{name} + ": expected a map, found " + found(*value));
+        }
+        return value->if_object();
+    }
+    std::string text(const json::value& value, const std::string& path) {
+        if (value.is_string()) {
+            return std::string{value.get_string()};
+        }
+        if (!value.is_null()) {
+            const bool scalar = value.is_bool() || value.is_number();
+            faults_.add("type", path + ": expected a text, found " + found(value) +
+                                    (scalar ? ": write it in quotes" : ""));
+        }
+        return {};
+    }
+    std::string text(const json::object& object, std::string_view name, const std::string& path) {
+        const auto* value = object.if_contains(name);
+        return value == nullptr ? std::string{} : text(*value, path + std::string{name});
+    }
+    migration::Labels texts(const json::object* object, const std::string& path) {
+        migration::Labels out;
+        if (object != nullptr) {
+            for (const auto& each : *object) {
+                const std::string key{each.key()};
+                out.insert_or_assign(key, text(each.value(), path + "." + key));
+            }
+        }
+        return out;
+    }
+
+    void read_metadata(const json::object& metadata) {
+        const std::string path = "metadata.";
+        request_.name = text(metadata, "name", path);
+        request_.space = text(metadata, "namespace", path);
+        generated_ = !text(metadata, "generateName", path).empty();
+        if (!request_.name.empty() && !migration::is_dns_subdomain(request_.name)) {
+            faults_.add("name",
+                        "metadata.name: expected " + std::string{migration::dns_subdomain_rule});
+        }
+        (void)texts(map(metadata, "labels", path), "metadata.labels");
+        const auto annotations = texts(map(metadata, "annotations", path), "metadata.annotations");
+        if (const auto given = annotations.find(patience); given != annotations.end()) {
+            const auto seconds = seconds_of(given->second);
+            request_.give_up_seconds =
+                std::max<std::int64_t>(seconds.value_or(request_.give_up_seconds), 0);
+            if (!seconds) {
+                request_.notes.push_back("annotation " + std::string{patience} +
+                                         " is no whole number of seconds: KubeVirt passes it over");
+            }
+        }
+        if (const auto given = annotations.find(term_annotation); given != annotations.end()) {
+            in_annotation_ = read_term_text(given->second, annotation_path, faults_);
+        }
+    }
+
+    void read_spec(const json::object& spec) {
+        const std::string path = "spec.";
+        for (const auto& each : spec) {
+            constexpr std::array<std::string_view, 6> known{
+                "vmiName", "addedNodeSelector", "addedNodeSelectorTerm",
+                "sendTo",  "receive",           "priority"};
+            if (!is_one_of(each.key(), known)) {
+                unknown(path + std::string{each.key()});
+            }
+        }
+        request_.vmi = text(spec, "vmiName", path);
+        request_.priority = text(spec, "priority", path);
+        request_.wish.added =
+            texts(map(spec, "addedNodeSelector", path), path + "addedNodeSelector");
+        request_.send_to = peer(map(spec, "sendTo", path), path + "sendTo");
+        request_.receive = peer(map(spec, "receive", path), path + "receive");
+        if (const auto* term = spec.if_contains("addedNodeSelectorTerm")) {
+            in_field_ = read_term(*term, term_field, faults_);
+            request_.notes.emplace_back(
+                "KubeVirt up to 1.9 has no spec.addedNodeSelectorTerm: kubectl refuses it there, "
+                "and for other clients the API server drops it; the annotation "
+                "virt-scout.io/added-node-selector-term is taken wherever virt-scout runs");
+        }
+    }
+
+    std::optional<MoveRequest::Peer> peer(const json::object* object, const std::string& path) {
+        if (object == nullptr) {
+            return std::nullopt;
+        }
+        return MoveRequest::Peer{.id = text(*object, "migrationID", path + "."),
+                                 .url = text(*object, "connectURL", path + ".")};
+    }
+
+    void choose_term() {
+        if (in_field_ && in_annotation_ && *in_field_ != *in_annotation_) {
+            faults_.add("term-differs", std::string{term_field} + " and " +
+                                            std::string{annotation_path} +
+                                            " differ: expected one of them, or the same in both");
+        }
+        request_.term_path = in_field_ ? term_field : annotation_path;
+        request_.wish.term = in_field_ ? std::move(in_field_) : std::move(in_annotation_);
+    }
+
+    MoveRequest request_;
+    MoveReasons faults_;
+    std::optional<NodeSelectorTerm> in_field_;
+    std::optional<NodeSelectorTerm> in_annotation_;
+    bool generated_ = false;
+};
+
+}  // namespace
+
+Result<MoveRequest> read_move_manifest(std::string_view text) {
+    const auto manifests = read_manifests(text);
+    if (!manifests.faults.empty()) {
+        const auto& [line, why] = manifests.faults.front();
+        return fail(Errc::invalid, (line == 0 ? "" : "line " + std::to_string(line) + ": ") + why);
+    }
+    const auto expected = "expected one " + std::string{kind} + ", found ";
+    if (manifests.documents.size() != 1) {
+        return fail(Errc::invalid, manifests.documents.empty()
+                                       ? expected + "nothing"
+                                       : expected + std::to_string(manifests.documents.size()) +
+                                             " documents: judge each by itself");
+    }
+    const auto& document = manifests.documents.front().second;
+    if (const auto of_kind = text_of(member(document, "kind")); of_kind != kind) {
+        return fail(Errc::invalid,
+                    expected + (of_kind.empty()
+                                    ? "what has no kind"
+                                    : "kind '" + of_kind.substr(0, manifest_shown_bytes) + "'"));
+    }
+    return MoveReader{}.read(document.get_object());
+}
+
+}  // namespace scout::cluster
