@@ -183,6 +183,9 @@ public:
         auto answer = judge_node(guest_, node, state, chosen, map_);
         if (is_of_kubevirt(node)) {
             migration::apply(pod_, state.labels, answer);
+            if (pod_.term) {
+                migration::apply(*pod_.term, state.labels, node.meta.name, answer);
+            }
             if (scheduling_) {
                 scheduling_->judge(at, answer);
             }
@@ -330,9 +333,11 @@ Result<const kube::Vmi*> find_vmi(const Objects& objects, std::string_view name,
 }
 
 migration::Placement place_vmi(const Objects& objects, const kube::Vmi& vmi, WallTime now,
-                               const migration::CpuMap* map) {
+                               const migration::CpuMap* map, const migration::MoveWish& wish) {
     const auto own = find_node(objects, vmi.node.view());
-    const auto vm = moving_vm(objects, vmi, launcher_of(objects, vmi), own ? *own : nullptr);
+    auto vm = moving_vm(objects, vmi, launcher_of(objects, vmi), own ? *own : nullptr);
+    vm.added = wish.added;
+    vm.term = wish.term;
     const Search search(objects, vmi, vm, map);
     const bool runs = !search.blocked() || search.blocked()->code != ReasonCode::not_running;
     migration::Placement placement;
@@ -348,6 +353,14 @@ migration::Placement place_vmi(const Objects& objects, const kube::Vmi& vmi, Wal
         placement.notes = notes_of(objects, vmi, vm, search);
     }
     return placement;
+}
+
+migration::Labels own_selectors(const Objects& objects, const kube::Vmi& vmi) {
+    const auto own = find_node(objects, vmi.node.view());
+    const auto vm = moving_vm(objects, vmi, launcher_of(objects, vmi), own ? *own : nullptr);
+    auto pod = migration::target_pod(vm);
+    pod.stock.vendors.clear();
+    return migration::selectors_of(pod);
 }
 
 GuestCpus::GuestCpus(const Objects& objects, const migration::CpuMap* map)

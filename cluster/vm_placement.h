@@ -10,6 +10,7 @@
 #include "migration/comparison.h"
 #include "migration/cpu_map.h"
 #include "migration/guest.h"
+#include "migration/named_target.h"
 #include "migration/target_pod.h"
 
 /// Where VMIs of a cluster can go, from its objects alone. Pure.
@@ -28,9 +29,15 @@ namespace scout::cluster {
 /// migrated. Truth layer: objects do not tell the CPU of a running guest, so that of a host-model
 /// guest is taken from its selectors or, before its first migration, from the labels of its node; a
 /// note says so. Affinity, other taints than a cordon's and resources are not judged; a note says
-/// that too. `map` may be null. The placement's subject is "NAMESPACE/NAME".
+/// that too. `map` may be null. The placement's subject is "NAMESPACE/NAME". `wish`: what its
+/// migration asks for besides.
 [[nodiscard]] migration::Placement place_vmi(const Objects& objects, const kube::Vmi& vmi,
-                                             WallTime now, const migration::CpuMap* map);
+                                             WallTime now, const migration::CpuMap* map,
+                                             const migration::MoveWish& wish = {});
+
+/// Labels that the VMI's next target pod asks for, whatever its migration adds: all but the vendor,
+/// which KubeVirt adds only where none is asked for yet (dossier §5.4, step 4).
+[[nodiscard]] migration::Labels own_selectors(const Objects& objects, const kube::Vmi& vmi);
 
 /// The CPUs that running guests are taken to have, as place_vmi() does it, for questions about many
 /// VMIs. Refers to objects and map.

@@ -10,6 +10,7 @@
 namespace scout::cluster {
 namespace {
 
+using migration::NodeSelectorTerm;
 using migration::ReasonCode;
 using migration::Verdict;
 namespace scheduling = migration::scheduling;
@@ -46,8 +47,8 @@ void add_missing(const std::vector<std::string>& from, std::vector<std::string>&
     }
 }
 
-migration::NodeSelectorTerm lacking(const std::vector<std::string>& keys) {
-    migration::NodeSelectorTerm term;
+NodeSelectorTerm lacking(const std::vector<std::string>& keys) {
+    NodeSelectorTerm term;
     for (const auto& key : keys) {
         term.expressions.push_back({.key = key, .op = "DoesNotExist", .values = {}});
     }
@@ -77,10 +78,12 @@ scheduling::Pod VmScheduling::target(const kube::LauncherPod* launcher,
     pod.labels["kubevirt.io"] = "virt-launcher";
     pod.labels.insert_or_assign(std::string{created_by}, vmi_.meta.uid);
     pod.node_selector = migration::selectors_of(rendered);
-    if (!rendered.absent.empty()) {
-        pod.node_terms = migration::merged(
-            std::move(pod.node_terms).value_or(std::vector<migration::NodeSelectorTerm>{}),
-            lacking(rendered.absent));
+    for (const auto& term :
+         {lacking(rendered.absent), rendered.term.value_or(NodeSelectorTerm{})}) {
+        if (!term.empty()) {
+            pod.node_terms = migration::merged(
+                std::move(pod.node_terms).value_or(std::vector<NodeSelectorTerm>{}), term);
+        }
     }
     scheduling::PodTerm not_beside{.pods = scheduling::LabelSelector{},
                                    .spaces = {},

@@ -84,14 +84,14 @@ protected:
     }
     kube::Vmi& vmi() { return objects.vmis.front(); }
     scheduling::Pod& wishes() { return told.wishes.front().pod; }
-    [[nodiscard]] Placement place() {
+    [[nodiscard]] Placement place(const migration::MoveWish& wish = {}) {
         objects.scheduling = std::make_shared<const SchedulingObjects>(told);
-        return place_vmi(objects, vmi(), {}, &map);
+        return place_vmi(objects, vmi(), {}, &map, wish);
     }
     /// "b: resources", "b: can"
-    [[nodiscard]] std::vector<std::string> answers() {
+    [[nodiscard]] std::vector<std::string> answers(const migration::MoveWish& wish = {}) {
         std::vector<std::string> out;
-        for (const auto& [node, answer] : place().nodes) {
+        for (const auto& [node, answer] : place(wish).nodes) {
             if (answer.verdict == Verdict::can) {
                 out.push_back(node + ": can");
             }
@@ -220,6 +220,20 @@ TEST_F(VmSchedulingTest, NodesThatKubeVirtWouldNotChooseDoNotCountForItsSpread) 
     told.pods.front().pod.labels = {{"app", "web"}};
 
     EXPECT_THAT(answers(), Contains("b: can"));
+}
+
+TEST_F(VmSchedulingTest, NorDoThoseThatItsMigrationDoesNotAskFor) {
+    wishes().spread.push_back({.topology = host,
+                               .pods = scheduling::LabelSelector{{{"app", "web"}}, {}},
+                               .label_keys = {}});
+    add("twin", "b").pod.labels = {{"app", "web"}};
+    told.pods.front().pod.labels = {{"app", "web"}};
+    const migration::NodeSelectorTerm only_b{.expressions = {},
+                                             .fields = {{"metadata.name", "In", {"b"}}}};
+
+    EXPECT_THAT(answers(), ElementsAre("b: topology-spread", "c: can"));
+    EXPECT_THAT(answers({.added = {}, .term = only_b}), ElementsAre("b: can", "c: selector"));
+    EXPECT_THAT(answers({.added = {{host, "b"}}}), ElementsAre("b: can", "c: selector"));
 }
 
 TEST_F(VmSchedulingTest, WhatNobodyToldIsSaid) {
