@@ -34,4 +34,6 @@ void add_record_commands(CLI::App& app, Request& request);
 
 void add_policy_command(CLI::App& app, Request& request);
 
+void add_migrate_command(CLI::App& app, Request& request);
+
 }  // namespace scout::cli

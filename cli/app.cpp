@@ -17,8 +17,9 @@ namespace {
 
 constexpr const char* description =
     "scoutctl asks where guests can live-migrate, and why not.\n"
-    "compare, profile and labels work on documents of libvirt alone; why and stuck read a cluster\n"
-    "(--live) or a dump of one (--from); nodes, node, guests, protection, pressure, where, "
+    "compare, profile and labels work on documents of libvirt alone; why, stuck and migrate read "
+    "a\n"
+    "cluster (--live) or a dump of one (--from); nodes, node, guests, protection, pressure, where, "
     "why-not,\n"
     "matrix, baseline and upgrade-impact do so too where they are told to, and ask an aggregator "
     "else.";
@@ -316,6 +317,7 @@ std::unique_ptr<CLI::App> make_app(Request& request) {
     add_question_commands(*app, request);
     add_record_commands(*app, request);
     add_policy_command(*app, request);
+    add_migrate_command(*app, request);
     add_host_commands(*app, request);
     add_compare_command(*app, request);
     add_single_document_commands(*app, request);

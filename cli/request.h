@@ -25,6 +25,14 @@ struct WatchRequest {
     bool until_synced = false;
 };
 
+/// `migrate`: a manifest, or a VM and where it shall go.
+struct MigrateRequest {
+    std::string manifest;  ///< -f
+    std::string to;        ///< a node
+    std::string where;     ///< a label selector
+    bool dry_run = false;
+};
+
 /// What the command line says, as it stands there; empty where it says nothing.
 struct Request {
     Settings flags;
@@ -33,6 +41,7 @@ struct Request {
 
     DumpRequest dump;       ///< --from or --live, and how it is judged
     WatchRequest watch_of;  ///< debug watch
+    MigrateRequest move;    ///< migrate
 
     std::string subject;                 ///< first thing asked about: guest, node, document, shell
     std::string target;                  ///< second one: compare B, why-not TARGET
@@ -60,6 +69,7 @@ int run_protection(Session& session, const Request& request);
 int run_stuck(Session& session, const Request& request);
 int run_matrix(Session& session, const Request& request);
 int run_policy(Session& session, const Request& request);
+int run_migrate(Session& session, const Request& request);
 int run_baseline(Session& session, const Request& request);
 int run_upgrade_impact(Session& session, const Request& request);
 int run_compare(Session& session, const Request& request);

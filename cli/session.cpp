@@ -90,6 +90,10 @@ Result<cluster::Objects> Session::objects() {
     return std::move(dump->objects);
 }
 
+Result<cluster::Dump> Session::objects_of_places() {
+    return told<cluster::Dump>(&cluster::read_dump, &cluster::read_placing_cluster);
+}
+
 Result<cluster::RecordDump> Session::records() {
     return told<cluster::RecordDump>(&cluster::read_records, &cluster::read_live_records);
 }

@@ -21,9 +21,9 @@ namespace {
 using test::scoutctl;
 
 const std::vector<std::string> commands{
-    "nodes",          "node",    "guests",  "protection", "pressure", "policy",
-    "where",          "why-not", "why",     "stuck",      "matrix",   "baseline",
-    "upgrade-impact", "compare", "profile", "labels",     "debug",    "completion"};
+    "nodes",   "node",    "guests", "protection", "pressure",  "policy",   "migrate",
+    "where",   "why-not", "why",    "stuck",      "matrix",    "baseline", "upgrade-impact",
+    "compare", "profile", "labels", "debug",      "completion"};
 
 TEST(HelpTest, EveryCommandShowsExamplesAndExitCodes) {
     for (const auto& command : commands) {
@@ -66,6 +66,7 @@ TEST(HelpTest, EveryExampleDoesWhatItSays) {
     std::filesystem::copy(data / "mixed/labeller", folder.path() / "labeller");
     std::filesystem::copy(data / "cluster", folder.path() / "must-gather");
     std::filesystem::copy(data / "manifests", folder.path() / "policies");
+    std::filesystem::copy(data / "moves/aimed.yaml", folder.path() / "move.yaml");
     for (const auto* name :
          {"host.xml", "n1.xml", "n2.xml", "n2-domcapabilities.xml", "old.xml", "new.xml"}) {
         std::filesystem::copy(data / "hosts/new.xml", folder.path() / name);
