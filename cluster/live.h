@@ -32,8 +32,9 @@ using LiveProgress = std::function<void(std::string_view kind, std::size_t objec
                                                   std::chrono::milliseconds limit,
                                                   const LiveProgress& progress = {});
 
-/// With what kube-scheduler goes by too: all pods, namespaces, PersistentVolumeClaims and volumes,
-/// StorageClasses, CSINodes, what nodes have for pods and what VMIs say of places.
+/// With what decides where VMs can go, and how fast, too: MigrationPolicies, all pods, namespaces,
+/// PersistentVolumeClaims and volumes, StorageClasses, CSINodes, what nodes have for pods and what
+/// VMIs say of places.
 [[nodiscard]] Result<Dump> read_placing_cluster(const kube::ClusterAccess& access,
                                                 const Clock& clock, std::chrono::milliseconds limit,
                                                 const LiveProgress& progress = {});

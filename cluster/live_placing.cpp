@@ -24,6 +24,8 @@ struct PlacingKinds {
           migrations(transport, clock, kube::resources::migrations(), &kube::decode_migration),
           pods(transport, clock, kube::resources::pods(), &decode_launcher_and_pod),
           profiles(transport, clock, kube::resources::cpu_profiles(), &decode_cpu_profile),
+          policies(transport, clock, kube::resources::migration_policies(),
+                   &kube::decode_migration_policy),
           namespaces(transport, clock, kube::resources::namespaces(), &kube::decode_labelled),
           claims(transport, clock,
                  of_storage("", "persistentvolumeclaims", "PersistentVolumeClaim", true),
@@ -44,6 +46,7 @@ struct PlacingKinds {
         visit(migrations);
         visit(pods);
         visit(profiles);
+        visit(policies);
         visit(namespaces);
         visit(claims);
         visit(volumes);
@@ -62,6 +65,7 @@ struct PlacingKinds {
         take_apart(nodes.take(left_out), objects, *scheduling);
         take_apart(vmis.take(left_out), objects, *scheduling);
         take_apart(pods.take(left_out), objects, *scheduling);
+        objects.policies = policies.take(left_out);
         objects.namespaces = namespaces.take(left_out);
         scheduling->claims = claims.take(left_out);
         scheduling->volumes = volumes.take(left_out);
@@ -77,6 +81,7 @@ struct PlacingKinds {
     Kind<kube::Migration> migrations;
     Kind<LauncherAndPod> pods;
     Kind<CpuProfile> profiles;
+    Kind<kube::MigrationPolicy> policies;
     Kind<kube::LabelledObject> namespaces;
     Kind<VolumeClaim> claims;
     Kind<PersistentVolume> volumes;

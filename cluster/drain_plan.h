@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "cluster/objects.h"
+#include "migration/cpu_map.h"
+#include "migration/verdict.h"
+
+namespace scout::cluster {
+
+/// One VM of a node that is to be emptied.
+struct DrainStep {
+    std::string vmi;  ///< "NAMESPACE/NAME"
+    /// can: the plan has a place for it. unknown: some node may be one.
+    migration::Verdict verdict = migration::Verdict::cannot;
+    std::string target;                          ///< its place in the plan; empty: none
+    std::size_t candidates = 0;                  ///< nodes that it could go to if it went first
+    std::optional<std::chrono::seconds> begins;  ///< from the beginning of the plan
+    std::optional<std::chrono::seconds> takes;   ///< expected; none: not known, or it would not end
+    std::string why;  ///< it cannot leave, or is not to be expected to; empty: nothing
+};
+
+/// How the VMs of a node can leave it by live migration. One of the ways that work: where each goes
+/// in the end is kube-scheduler's choice.
+struct DrainPlan {
+    std::string node;
+    std::vector<DrainStep> steps;   ///< in the order of the plan; those that stay come last
+    unsigned at_once = 0;           ///< migrations out of a node, by the KubeVirt object
+    std::chrono::seconds takes{0};  ///< until the last that has a time has moved
+    std::vector<std::string> notes;
+};
+
+/// VMs with the fewest candidates go first, and each to the node that has the most memory left.
+/// What leaves takes room on its target for all that follow. Times are forecasts of the numbers
+/// that each migration will run by (migration/convergence.h). `map` may be null. Pure. Errors:
+/// not_found, with the node's name that is nearest; invalid, without what the scheduler goes by.
+[[nodiscard]] Result<DrainPlan> drain_plan(const Objects& objects, std::string_view node,
+                                           WallTime now, const migration::CpuMap* map);
+
+/// "3 of 4 VMs can leave, in about 2m; 1 stays"
+[[nodiscard]] std::string summary(const DrainPlan& plan);
+
+}  // namespace scout::cluster

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/drain_plan.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cluster/scheduling_objects.h"
+#include "tests/cluster/node_objects.h"
+#include "tests/support/profiles.h"
+
+namespace scout::cluster {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+namespace scheduling = migration::scheduling;
+
+constexpr std::int64_t gibi = std::int64_t{1} << 30;
+
+kube::SharedText text(std::string_view value) {
+    return kube::SharedText{value};
+}
+
+/// Nodes a, which is to be emptied, b and c, of 8 GiB each.
+class DrainPlanTest : public testing::Test {
+protected:
+    DrainPlanTest() {
+        for (const char* name : {"a", "b", "c"}) {
+            auto labels = test::plain_labels();
+            labels["kubernetes.io/hostname"] = name;
+            objects.nodes.push_back(test::node_object(name, labels));
+            NodeRoom room;
+            room.meta.name = name;
+            room.allocatable = scheduling::Resources{{"memory", 8 * gibi}, {"pods", 10}};
+            told.rooms.push_back(room);
+        }
+        objects.kubevirts.push_back(test::kubevirt_object());
+    }
+    /// On node a, with a launcher of that many GiB.
+    kube::Vmi& add(const std::string& name, std::int64_t memory) {
+        kube::Vmi vmi;
+        vmi.meta = {.space = text("shop"), .name = name, .uid = "uid-" + name, .version = "1"};
+        vmi.phase = text("Running");
+        vmi.node = text("a");
+        vmi.architecture = text("amd64");
+        vmi.cpu_model = text("host-model");
+        vmi.machine = text("q35");
+        vmi.memory = kube::SharedText{std::to_string(memory) + "Gi"};
+        kube::LauncherPod launcher;
+        launcher.meta = {.space = text("shop"), .name = "l-" + name, .uid = {}, .version = "1"};
+        launcher.node = text("a");
+        launcher.phase = text("Running");
+        launcher.vmi_name = name;
+        launcher.vmi_uid = vmi.meta.uid;
+        objects.launchers.push_back(launcher);
+        ScheduledPod pod;
+        pod.meta = launcher.meta;
+        pod.launcher = true;
+        pod.pod.space = "shop";
+        pod.pod.name = pod.meta.name;
+        pod.pod.node = "a";
+        pod.pod.labels = {{"kubevirt.io/created-by", vmi.meta.uid}};
+        pod.pod.requests = {{"memory", memory * gibi}};
+        pod.when_new = pod.pod.requests;
+        told.pods.push_back(pod);
+        return objects.vmis.emplace_back(vmi);
+    }
+    [[nodiscard]] DrainPlan plan() {
+        objects.scheduling = std::make_shared<const SchedulingObjects>(told);
+        auto plan = drain_plan(objects, "a", {}, &map);
+        EXPECT_TRUE(plan) << plan.error().message;
+        return plan ? std::move(*plan) : DrainPlan{};
+    }
+    /// "shop/x > b", or "shop/x: can|cannot|unknown"
+    [[nodiscard]] static std::vector<std::string> steps(const DrainPlan& plan) {
+        std::vector<std::string> out;
+        for (const auto& step : plan.steps) {
+            out.push_back(step.vmi + (step.target.empty()
+                                          ? ": " + std::string{to_string(step.verdict)}
+                                          : " > " + step.target));
+        }
+        return out;
+    }
+
+    migration::CpuMap map = scout::test::small_map();
+    Objects objects;
+    SchedulingObjects told;
+};
+
+TEST_F(DrainPlanTest, OfANodeWithoutVmsThereIsNothingToDo) {
+    EXPECT_THAT(plan().steps, IsEmpty());
+    EXPECT_EQ(summary(plan()), "no VM runs on a");
+    objects.scheduling = std::make_shared<const SchedulingObjects>(told);
+    EXPECT_THAT(drain_plan(objects, "d", {}, &map).error().message, HasSubstr("'d'"));
+    objects.scheduling = nullptr;
+    EXPECT_FALSE(drain_plan(objects, "a", {}, &map));
+}
+
+TEST_F(DrainPlanTest, WhatLeavesTakesRoomOnItsTarget) {
+    add("small", 3);
+    add("large", 6);
+    add("middle", 4);
+
+    const auto answer = plan();
+
+    // The large one first, where most is free, then the next: both nodes hold no third.
+    EXPECT_THAT(steps(answer), ElementsAre("shop/large > b", "shop/middle > c", "shop/small > c"));
+    EXPECT_EQ(answer.steps[0].candidates, 2U);
+
+    add("more", 2);
+    const auto full = plan();
+    EXPECT_THAT(steps(full), ElementsAre("shop/large > b", "shop/middle > c", "shop/small > c",
+                                         "shop/more > b"));
+    add("last", 1);
+    const auto over = plan();
+    EXPECT_EQ(over.steps.size(), 5U);
+    EXPECT_EQ(steps(over).back(), "shop/last > c");
+    add("none", 1);
+    const auto too_many = plan();
+    EXPECT_EQ(steps(too_many).back(), "shop/none: cannot");
+    EXPECT_THAT(too_many.steps.back().why,
+                testing::AllOf(HasSubstr("VMs that go before it take its places"),
+                               HasSubstr("memory: 1.0 GiB are asked for")));
+}
+
+TEST_F(DrainPlanTest, TheHardestToPlaceGoesFirst) {
+    add("easy", 6);
+    add("tied", 5);
+    VmiWishes wishes;
+    wishes.meta = objects.vmis.back().meta;
+    wishes.pod.node_terms = {
+        {.expressions = {{"kubernetes.io/hostname", "In", {"b"}}}, .fields = {}}};
+    told.wishes.push_back(wishes);
+
+    EXPECT_THAT(steps(plan()), ElementsAre("shop/tied > b", "shop/easy > c"));
+}
+
+TEST_F(DrainPlanTest, SoManyMoveAtOnce) {
+    for (const char* name : {"x", "y", "z"}) {
+        add(name, 2);
+    }
+    const auto answer = plan();
+
+    ASSERT_EQ(answer.at_once, 2U);
+    ASSERT_EQ(answer.steps.size(), 3U);
+    for (const auto& step : answer.steps) {
+        ASSERT_TRUE(step.takes) << step.why;
+        EXPECT_GT(step.takes->count(), 0);
+    }
+    EXPECT_EQ(answer.steps[0].begins, std::chrono::seconds{0});
+    EXPECT_EQ(answer.steps[1].begins, std::chrono::seconds{0});
+    EXPECT_EQ(answer.steps[2].begins, std::min(answer.steps[0].takes, answer.steps[1].takes));
+    EXPECT_EQ(answer.takes, *answer.steps[2].begins + *answer.steps[2].takes);
+    EXPECT_THAT(summary(answer), HasSubstr("3 of 3 VMs can leave, in about "));
+}
+
+TEST_F(DrainPlanTest, WhatStaysComesLastWithTheReason) {
+    add("stays", 2)
+        .conditions.push_back({.type = text("LiveMigratable"),
+                               .status = text("False"),
+                               .reason = text("DisksNotLiveMigratable"),
+                               .message = {},
+                               .since = {}});
+    add("goes", 2).eviction_strategy = text("None");
+
+    const auto answer = plan();
+
+    EXPECT_EQ(steps(answer).back(), "shop/stays: cannot");
+    EXPECT_THAT(answer.steps.back().why, HasSubstr("DisksNotLiveMigratable"));
+    EXPECT_THAT(answer.steps.front().why, HasSubstr("eviction strategy is None"));
+    EXPECT_THAT(summary(answer), HasSubstr("1 of 2 VMs can leave"));
+    EXPECT_THAT(summary(answer), HasSubstr("1 stays"));
+}
+
+TEST_F(DrainPlanTest, OtherVmsAreNoneOfIt) {
+    add("other", 2).node = text("b");
+    objects.launchers.back().node = text("b");
+    told.pods.back().pod.node = "b";
+    add("ended", 2).phase = text("Succeeded");
+
+    EXPECT_THAT(plan().steps, IsEmpty());
+}
+
+}  // namespace
+}  // namespace scout::cluster
