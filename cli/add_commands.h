@@ -33,6 +33,7 @@ void add_dump_options(CLI::App& command, Request& request);
 void add_record_commands(CLI::App& app, Request& request);
 
 void add_policy_command(CLI::App& app, Request& request);
+void add_drain_command(CLI::App& app, Request& request);
 
 void add_migrate_command(CLI::App& app, Request& request);
 

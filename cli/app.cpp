@@ -318,6 +318,7 @@ std::unique_ptr<CLI::App> make_app(Request& request) {
     add_record_commands(*app, request);
     add_policy_command(*app, request);
     add_migrate_command(*app, request);
+    add_drain_command(*app, request);
     add_host_commands(*app, request);
     add_compare_command(*app, request);
     add_single_document_commands(*app, request);

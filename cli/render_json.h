@@ -8,6 +8,7 @@
 #include "cli/answers.h"
 
 namespace scout::cluster {
+struct DrainPlan;
 struct MoveForecast;
 struct PolicyAnswer;
 struct PolicyLint;
@@ -33,6 +34,7 @@ inline constexpr int schema_version = 1;
 [[nodiscard]] boost::json::value to_json(const PressureListing& answer);
 [[nodiscard]] boost::json::value to_json(const cluster::CauseStory& answer);
 [[nodiscard]] boost::json::value to_json(const cluster::MoveForecast& answer);
+[[nodiscard]] boost::json::value to_json(const cluster::DrainPlan& answer);
 [[nodiscard]] boost::json::value to_json(const cluster::PolicyAnswer& answer);
 [[nodiscard]] boost::json::value to_json(const cluster::PolicyLint& answer);
 [[nodiscard]] boost::json::value to_json(const migration::Placement& answer);

@@ -7,6 +7,7 @@
 #include "cli/style.h"
 
 namespace scout::cluster {
+struct DrainPlan;
 struct MoveForecast;
 struct PolicyAnswer;
 struct PolicyLint;
@@ -27,6 +28,7 @@ namespace scout::cli {
 [[nodiscard]] std::string to_table(const PressureListing& answer, const TableStyle& style);
 [[nodiscard]] std::string to_table(const cluster::CauseStory& answer, const TableStyle& style);
 [[nodiscard]] std::string to_table(const cluster::MoveForecast& answer, const TableStyle& style);
+[[nodiscard]] std::string to_table(const cluster::DrainPlan& answer, const TableStyle& style);
 [[nodiscard]] std::string to_table(const cluster::PolicyAnswer& answer, const TableStyle& style);
 [[nodiscard]] std::string to_table(const cluster::PolicyLint& answer, const TableStyle& style);
 [[nodiscard]] std::string to_table(const migration::Placement& answer, const TableStyle& style);

@@ -70,6 +70,7 @@ int run_stuck(Session& session, const Request& request);
 int run_matrix(Session& session, const Request& request);
 int run_policy(Session& session, const Request& request);
 int run_migrate(Session& session, const Request& request);
+int run_drain_plan(Session& session, const Request& request);
 int run_baseline(Session& session, const Request& request);
 int run_upgrade_impact(Session& session, const Request& request);
 int run_compare(Session& session, const Request& request);

@@ -21,9 +21,9 @@ namespace {
 using test::scoutctl;
 
 const std::vector<std::string> commands{
-    "nodes",   "node",    "guests", "protection", "pressure",  "policy",   "migrate",
-    "where",   "why-not", "why",    "stuck",      "matrix",    "baseline", "upgrade-impact",
-    "compare", "profile", "labels", "debug",      "completion"};
+    "nodes",          "node",    "guests",  "protection", "pressure", "policy",    "migrate",
+    "drain-plan",     "where",   "why-not", "why",        "stuck",    "matrix",    "baseline",
+    "upgrade-impact", "compare", "profile", "labels",     "debug",    "completion"};
 
 TEST(HelpTest, EveryCommandShowsExamplesAndExitCodes) {
     for (const auto& command : commands) {
