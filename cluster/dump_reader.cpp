@@ -34,6 +34,7 @@ Dump DumpReader::take() {
     scheduling->claims = claims_.take();
     scheduling->volumes = volumes_.take();
     scheduling->classes = classes_.take();
+    scheduling->attachments = attachments_.take();
     Objects objects{.nodes = {},
                     .kubevirts = std::move(kubevirts),
                     .vmis = {},
@@ -44,9 +45,14 @@ Dump DumpReader::take() {
                     .namespaces = namespaces_.take(),
                     .plugins = plugins_.take(),
                     .configs = configs_.take()};
-    take_apart(nodes_.take(), objects, *scheduling);
-    take_apart(vmis_.take(), objects, *scheduling);
-    take_apart(pods_.take(), objects, *scheduling);
+    std::vector<LeftOut> left_out;
+    TakeApart apart(objects, *scheduling, left_out);
+    apart.take(nodes_.take());
+    apart.take(vmis_.take());
+    apart.take(pods_.take());
+    for (auto& each : left_out) {
+        walk_.leave_out(each.place, std::move(each.reason));
+    }
     objects.scheduling = std::move(scheduling);
     return {.objects = std::move(objects),
             .left_out = walk_.take_left_out(),
@@ -123,6 +129,9 @@ Result<bool> DumpReader::decode_storage(kube::JsonObject& object, std::string_vi
     }
     if (kind == "StorageClass" && (group == "storage.k8s.io" || group.empty())) {
         return classes_.put(walk_, decode_storage_class(object));
+    }
+    if (kind == "VolumeAttachment" && (group == "storage.k8s.io" || group.empty())) {
+        return attachments_.put(walk_, decode_volume_attachment(object));
     }
     if (kind == "CSINode" && (group == "storage.k8s.io" || group.empty())) {
         return csi_nodes_.put(walk_, decode_csi_node(object));

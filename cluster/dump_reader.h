@@ -52,6 +52,7 @@ private:
     KnownObjects<VolumeClaim> claims_;
     KnownObjects<PersistentVolume> volumes_;
     KnownObjects<StorageClass> classes_;
+    KnownObjects<VolumeAttachment> attachments_;
 };
 
 }  // namespace scout::cluster

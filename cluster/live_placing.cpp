@@ -36,7 +36,10 @@ struct PlacingKinds {
                     &decode_csi_node),
           classes(transport, clock,
                   of_storage("storage.k8s.io", "storageclasses", "StorageClass", false),
-                  &decode_storage_class) {}
+                  &decode_storage_class),
+          attachments(transport, clock,
+                      of_storage("storage.k8s.io", "volumeattachments", "VolumeAttachment", false),
+                      &decode_volume_attachment) {}
 
     template <class Visit>
     void each(Visit visit) {
@@ -52,6 +55,7 @@ struct PlacingKinds {
         visit(volumes);
         visit(csi_nodes);
         visit(classes);
+        visit(attachments);
     }
 
     [[nodiscard]] Objects take(std::vector<LeftOut>& left_out) const {
@@ -62,15 +66,17 @@ struct PlacingKinds {
                         .launchers = {},
                         .profiles = profiles.take(left_out)};
         auto scheduling = std::make_shared<SchedulingObjects>();
-        take_apart(nodes.take(left_out), objects, *scheduling);
-        take_apart(vmis.take(left_out), objects, *scheduling);
-        take_apart(pods.take(left_out), objects, *scheduling);
+        TakeApart apart(objects, *scheduling, left_out);
+        apart.take(nodes.take(left_out));
+        apart.take(vmis.take(left_out));
+        apart.take(pods.take(left_out));
         objects.policies = policies.take(left_out);
         objects.namespaces = namespaces.take(left_out);
         scheduling->claims = claims.take(left_out);
         scheduling->volumes = volumes.take(left_out);
         scheduling->csi_nodes = csi_nodes.take(left_out);
         scheduling->classes = classes.take(left_out);
+        scheduling->attachments = attachments.take(left_out);
         objects.scheduling = std::move(scheduling);
         return objects;
     }
@@ -87,6 +93,7 @@ struct PlacingKinds {
     Kind<PersistentVolume> volumes;
     Kind<CsiNode> csi_nodes;
     Kind<StorageClass> classes;
+    Kind<VolumeAttachment> attachments;
 };
 
 }  // namespace

@@ -81,7 +81,9 @@ Status read_json(JsonValue value, OtherPods& target) {
     std::optional<Selector> spaces;
     auto done = read_members(
         value, Field{"labelSelector", pods}, Field{"namespaceSelector", spaces},
-        Field{"namespaces", target.term.spaces}, Field{"topologyKey", target.term.topology});
+        Field{"namespaces", target.term.spaces}, Field{"topologyKey", target.term.topology},
+        Field{"matchLabelKeys", target.term.label_keys},
+        Field{"mismatchLabelKeys", target.term.unlike_label_keys});
     target.term.pods = taken(std::move(pods));
     target.term.space_labels = taken(std::move(spaces));
     return done;

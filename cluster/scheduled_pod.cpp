@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
+#include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -102,40 +104,45 @@ bool has(const std::vector<kube::SharedText>& kinds, std::string_view kind) {
 constexpr std::array<std::string_view, 4> exclusive_kinds{"gcePersistentDisk",
                                                           "awsElasticBlockStore", "iscsi", "rbd"};
 
-void add_claim(std::string name, scheduling::Pod& pod) {
-    if (!name.empty() &&
-        std::find(pod.claims.begin(), pod.claims.end(), name) == pod.claims.end()) {
-        pod.claims.push_back(std::move(name));
-    }
-}
-
 void take_volumes(const std::vector<PodVolume>& volumes, scheduling::Pod& pod) {
+    std::set<std::string_view> known;
+    std::set<std::string_view> exclusive;
+    const auto add_claim = [&known, &pod](const std::string& name) {
+        if (!name.empty() && known.insert(name).second) {
+            pod.claims.push_back(name);
+        }
+    };
     for (const auto& volume : volumes) {
-        add_claim(volume.claim, pod);
-        add_claim(volume.data_volume, pod);
+        add_claim(volume.claim);
+        add_claim(volume.data_volume);
         // A pod's generic ephemeral volume has the claim "POD-VOLUME".
         if (has(volume.kinds, "ephemeral") && volume.claim.empty()) {
-            add_claim(pod.name + "-" + volume.name, pod);
+            pod.claims.push_back(pod.name + "-" + volume.name);
         }
         for (const auto kind : exclusive_kinds) {
-            if (has(volume.kinds, kind)) {
+            if (has(volume.kinds, kind) && exclusive.insert(kind).second) {
                 pod.not_judged.emplace_back("volumes." + std::string{kind});
             }
         }
     }
 }
 
-const Actual* find(const std::vector<Actual>& all, std::string_view name) {
-    const auto found = std::find_if(all.begin(), all.end(),
-                                    [name](const Actual& each) { return each.name == name; });
-    return found == all.end() ? nullptr : &*found;
+using States = std::map<std::string_view, const Actual*>;
+
+States by_name(const std::vector<Actual>& all) {
+    States out;
+    for (const auto& each : all) {
+        out.emplace(each.name, &each);
+    }
+    return out;
 }
 
-scheduling::Ask ask_of(const Container& container, const std::vector<Actual>& states) {
+scheduling::Ask ask_of(const Container& container, const States& states) {
     auto ask = container.resources.ask;
-    if (const auto* state = find(states, container.name); state != nullptr && state->resources) {
-        ask.actual = state->resources->ask.requests;
-        ask.allocated = state->allocated;
+    const auto state = states.find(container.name);
+    if (state != states.end() && state->second->resources) {
+        ask.actual = state->second->resources->ask.requests;
+        ask.allocated = state->second->allocated;
     }
     return ask;
 }
@@ -159,12 +166,14 @@ bool is_of_whole_pods(std::string_view resource) {
 
 scheduling::PodAsk pod_ask(const Amounted& found) {
     scheduling::PodAsk pod;
+    const auto states = by_name(found.states);
+    const auto init_states = by_name(found.init_states);
     for (const auto& container : found.init_containers) {
         pod.init_containers.push_back(
-            {.ask = ask_of(container, found.init_states), .restarts = container.stays()});
+            {.ask = ask_of(container, init_states), .restarts = container.stays()});
     }
     for (const auto& container : found.containers) {
-        pod.containers.push_back(ask_of(container, found.states));
+        pod.containers.push_back(ask_of(container, states));
     }
     if (found.whole) {
         auto& whole = pod.whole.emplace(found.whole->ask);
@@ -264,8 +273,17 @@ Result<ScheduledPod> decode_scheduled_pod(JsonObject& object) {
     return kube::decoded(std::move(out), std::move(status));
 }
 
+/// One of status.migratedVolumes.
+struct MovedVolume {
+    std::string source;
+};
+Status read_json(JsonValue value, MovedVolume& target) {
+    return read_members(value, Nested{"sourcePVCInfo", Field{"claimName", target.source}});
+}
+
 Result<VmiWishes> decode_vmi_wishes(JsonObject& object) {
     VmiWishes out;
+    std::vector<MovedVolume> moved;
     auto& pod = out.pod;
     Spec spec;
     PlainLabels labels{pod.labels};
@@ -277,9 +295,13 @@ Result<VmiWishes> decode_vmi_wishes(JsonObject& object) {
                     Nested{"spec", Field{"affinity", affinity}, Field{"tolerations", tolerations},
                            Field{"topologySpreadConstraints", spread},
                            Field{"volumes", spec.volumes}, Field{"schedulerName", spec.scheduler},
-                           Field{"resourceClaims", spec.resource_claims}});
+                           Field{"resourceClaims", spec.resource_claims}},
+                    Nested{"status", Field{"migratedVolumes", moved}});
     name_pod(out.meta, pod);
     take_spec(spec, pod);
+    for (auto& each : moved) {
+        out.moved_away.push_back(std::move(each.source));
+    }
     return kube::decoded(std::move(out), std::move(status));
 }
 

@@ -106,13 +106,25 @@ Result<VolumeClaim> decode_volume_claim(JsonObject& object) {
     claim.bound = !claim.volume.empty() && completed.has_value();
     claim.lost = phase == "Lost";
     claim.deleting = deletion.has_value();
-    claim.one_pod = std::find(modes.begin(), modes.end(), "ReadWriteOncePod") != modes.end();
+    const auto has = [&modes](const char* mode) {
+        return std::find(modes.begin(), modes.end(), mode) != modes.end();
+    };
+    claim.one_pod = has("ReadWriteOncePod");
+    claim.shared = has("ReadWriteMany");
     return kube::decoded(std::move(out), std::move(status));
 }
 
 Result<StorageClass> decode_storage_class(JsonObject& object) {
     StorageClass out;
     auto status = object.read(metadata(out.meta), Field{"provisioner", out.provisioner});
+    return kube::decoded(std::move(out), std::move(status));
+}
+
+Result<VolumeAttachment> decode_volume_attachment(JsonObject& object) {
+    VolumeAttachment out;
+    auto status = object.read(metadata(out.meta),
+                              Nested{"spec", Field{"nodeName", out.node},
+                                     Nested{"source", Field{"persistentVolumeName", out.volume}}});
     return kube::decoded(std::move(out), std::move(status));
 }
 
@@ -177,6 +189,10 @@ scheduling::Cluster scheduling_cluster(const SchedulingObjects& objects,
     scheduling::Cluster cluster;
     const auto rooms = index(objects.rooms);
     const auto csi_nodes = index(objects.csi_nodes);
+    std::unordered_map<std::string_view, std::vector<std::string>> attached;
+    for (const auto& each : objects.attachments) {
+        attached[each.node].push_back(each.volume);
+    }
     for (const auto& node : nodes) {
         auto& one = cluster.nodes.emplace_back(node_of(node));
         if (const auto found = rooms.find(node.meta.name); found != rooms.end()) {
@@ -184,6 +200,9 @@ scheduling::Cluster scheduling_cluster(const SchedulingObjects& objects,
         }
         if (const auto found = csi_nodes.find(node.meta.name); found != csi_nodes.end()) {
             one.volume_limits = found->second->limits;
+        }
+        if (const auto found = attached.find(node.meta.name); found != attached.end()) {
+            one.attached = found->second;
         }
     }
     for (const auto& pod : objects.pods) {

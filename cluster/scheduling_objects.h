@@ -37,6 +37,7 @@ struct ScheduledPod {
 struct VmiWishes {
     kube::ObjectMeta meta;
     migration::scheduling::Pod pod;
+    std::vector<std::string> moved_away;  ///< claims that its volumes leave by the next migration
 };
 [[nodiscard]] Result<VmiWishes> decode_vmi_wishes(kube::JsonObject& object);
 
@@ -74,15 +75,25 @@ struct StorageClass {
 };
 [[nodiscard]] Result<StorageClass> decode_storage_class(kube::JsonObject& object);
 
+/// A storage.k8s.io/v1 VolumeAttachment.
+struct VolumeAttachment {
+    kube::ObjectMeta meta;
+    std::string node;
+    std::string volume;  ///< of a PersistentVolume; empty: of another
+};
+[[nodiscard]] Result<VolumeAttachment> decode_volume_attachment(kube::JsonObject& object);
+
 /// All of it, wherever it came from. An empty list: nothing of it was told.
 struct SchedulingObjects {
     std::vector<ScheduledPod> pods;
     std::vector<VmiWishes> wishes;
+    bool all_wishes = true;  ///< of every VMI that is known; else some could not be read
     std::vector<NodeRoom> rooms;
     std::vector<CsiNode> csi_nodes;
     std::vector<VolumeClaim> claims;
     std::vector<PersistentVolume> volumes;
     std::vector<StorageClass> classes;
+    std::vector<VolumeAttachment> attachments;
 };
 
 /// The same as the scheduler's view. Its nodes are in the order of `nodes`.

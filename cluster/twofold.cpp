@@ -15,26 +15,38 @@ Result<LauncherAndPod> decode_launcher_and_pod(kube::JsonObject& object) {
     return decode_both(object, &kube::decode_launcher_pod, &decode_scheduled_pod);
 }
 
-void take_apart(std::vector<NodeAndRoom> nodes, Objects& objects, SchedulingObjects& scheduling) {
+template <class Main, class Aside>
+void TakeApart::take_aside(Twofold<Main, Aside>& each, std::vector<Aside>& asides) {
+    if (each.fault.empty()) {
+        asides.push_back(std::move(each.aside));
+        return;
+    }
+    const auto& space = each.meta.space;
+    left_out_.push_back({.place = (space.empty() ? "" : space.str() + "/") + each.meta.name,
+                         .reason = "not placed by: " + each.fault});
+}
+
+void TakeApart::take(std::vector<NodeAndRoom> nodes) {
     for (auto& each : nodes) {
-        objects.nodes.push_back(std::move(each.main));
-        scheduling.rooms.push_back(std::move(each.aside));
+        take_aside(each, scheduling_.rooms);
+        objects_.nodes.push_back(std::move(each.main));
     }
 }
 
-void take_apart(std::vector<VmiAndWishes> vmis, Objects& objects, SchedulingObjects& scheduling) {
+void TakeApart::take(std::vector<VmiAndWishes> vmis) {
     for (auto& each : vmis) {
-        objects.vmis.push_back(std::move(each.main));
-        scheduling.wishes.push_back(std::move(each.aside));
+        scheduling_.all_wishes = scheduling_.all_wishes && each.fault.empty();
+        take_aside(each, scheduling_.wishes);
+        objects_.vmis.push_back(std::move(each.main));
     }
 }
 
-void take_apart(std::vector<LauncherAndPod> pods, Objects& objects, SchedulingObjects& scheduling) {
+void TakeApart::take(std::vector<LauncherAndPod> pods) {
     for (auto& each : pods) {
+        take_aside(each, scheduling_.pods);
         if (!each.main.vmi_uid.empty()) {
-            objects.launchers.push_back(std::move(each.main));
+            objects_.launchers.push_back(std::move(each.main));
         }
-        scheduling.pods.push_back(std::move(each.aside));
     }
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "cluster/dump.h"
 #include "cluster/objects.h"
 #include "cluster/scheduling_objects.h"
 #include "kube/decode_text.h"
@@ -18,6 +20,7 @@ struct Twofold {
     kube::ObjectMeta meta;
     Main main;
     Aside aside;
+    std::string fault;  ///< why there is nothing in `aside`; empty: there is
 };
 
 template <class Main, class Aside>
@@ -25,15 +28,18 @@ template <class Main, class Aside>
                                                        Result<Main> (*main)(kube::JsonObject&),
                                                        Result<Aside> (*aside)(kube::JsonObject&)) {
     auto other = kube::decode_aside(object, aside);
-    if (!other) {
-        return fail(std::move(other.error()));
-    }
     auto one = main(object);
     if (!one) {
         return fail(std::move(one.error()));
     }
     auto meta = one->meta;
-    return Twofold<Main, Aside>{std::move(meta), std::move(*one), std::move(*other)};
+    Twofold<Main, Aside> out{std::move(meta), std::move(*one), {}, {}};
+    if (other) {
+        out.aside = std::move(*other);
+    } else {
+        out.fault = std::move(other.error().message);
+    }
+    return out;
 }
 
 using NodeAndRoom = Twofold<kube::Node, NodeRoom>;
@@ -45,9 +51,24 @@ using LauncherAndPod = Twofold<kube::LauncherPod, ScheduledPod>;
 [[nodiscard]] Result<VmiAndWishes> decode_vmi_and_wishes(kube::JsonObject& object);
 [[nodiscard]] Result<LauncherAndPod> decode_launcher_and_pod(kube::JsonObject& object);
 
-/// Each half to where it belongs.
-void take_apart(std::vector<NodeAndRoom> nodes, Objects& objects, SchedulingObjects& scheduling);
-void take_apart(std::vector<VmiAndWishes> vmis, Objects& objects, SchedulingObjects& scheduling);
-void take_apart(std::vector<LauncherAndPod> pods, Objects& objects, SchedulingObjects& scheduling);
+/// Each half to where it belongs. A second half that could not be read is left out with the reason,
+/// and what the object is remains known.
+class TakeApart {
+public:
+    TakeApart(Objects& objects, SchedulingObjects& scheduling, std::vector<LeftOut>& left_out)
+        : objects_(objects), scheduling_(scheduling), left_out_(left_out) {}
+
+    void take(std::vector<NodeAndRoom> nodes);
+    void take(std::vector<VmiAndWishes> vmis);
+    void take(std::vector<LauncherAndPod> pods);
+
+private:
+    template <class Main, class Aside>
+    void take_aside(Twofold<Main, Aside>& each, std::vector<Aside>& asides);
+
+    Objects& objects_;
+    SchedulingObjects& scheduling_;
+    std::vector<LeftOut>& left_out_;
+};
 
 }  // namespace scout::cluster

@@ -50,6 +50,10 @@ struct PodTerm {
     std::vector<std::string> spaces;            ///< namespaces
     std::optional<LabelSelector> space_labels;  ///< with neither: the pod's own namespace
     std::string topology;                       ///< key of a node label
+    /// Of a term that is still to be merged, matchLabelKeys and mismatchLabelKeys: the API server
+    /// does that when a pod is made, so those that are there have it behind them.
+    std::vector<std::string> label_keys;
+    std::vector<std::string> unlike_label_keys;
 
     friend bool operator==(const PodTerm&, const PodTerm&) = default;
 };
@@ -97,6 +101,8 @@ struct Node {
     std::optional<Resources> allocatable;  ///< none: not known
     /// Most volumes of CSI drivers at once, by driver.
     std::map<std::string, std::int64_t, std::less<>> volume_limits;
+    /// Names of PersistentVolumes that are attached, whether a pod is there or not.
+    std::vector<std::string> attached;
 };
 
 /// A PersistentVolumeClaim.
@@ -107,6 +113,7 @@ struct Claim {
     bool lost = false;        ///< bound to a volume that is no more
     bool deleting = false;
     bool one_pod = false;  ///< ReadWriteOncePod
+    bool shared = false;   ///< ReadWriteMany
 };
 
 /// A PersistentVolume.
@@ -126,6 +133,9 @@ struct Cluster {
     std::optional<std::map<std::string, Labels, std::less<>>> spaces;   ///< namespaces by name
     std::optional<std::map<std::string, Claim, std::less<>>> claims;    ///< by "NAMESPACE/NAME"
     std::optional<std::map<std::string, Volume, std::less<>>> volumes;  ///< by name
+
+    /// Null: it is not there, or was not told.
+    [[nodiscard]] const Claim* find_claim(std::string_view space, std::string_view name) const;
 };
 
 /// "NAMESPACE/NAME"

@@ -38,14 +38,14 @@ bool has(const Labels& labels, const std::string& key, const std::string& value)
     return found != labels.end() && found->second == value;
 }
 
+bool meets_terms(const Pod& pod, const Node& node) {
+    return !pod.node_terms || matches(*pod.node_terms, node.labels, node.name);
+}
+
 bool meets_selector(const Pod& pod, const Node& node) {
     return std::all_of(
         pod.node_selector.begin(), pod.node_selector.end(),
         [&node](const auto& wanted) { return has(node.labels, wanted.first, wanted.second); });
-}
-
-bool meets_terms(const Pod& pod, const Node& node) {
-    return !pod.node_terms || matches(*pod.node_terms, node.labels, node.name);
 }
 
 /// Names of labels that the terms ask about, each once.
@@ -97,6 +97,10 @@ bool clash(const HostPort& a, const HostPort& b) {
 
 }  // namespace
 
+bool tolerates_cordon(const Pod& pod) {
+    return tolerates(pod, {.key = std::string{cordon_taint}, .value = {}, .effect = "NoSchedule"});
+}
+
 bool tolerates_all(const Pod& pod, const Node& node) {
     return std::all_of(node.taints.begin(), node.taints.end(), [&pod](const Taint& taint) {
         return !keeps_away(taint) || tolerates(pod, taint);
@@ -104,8 +108,7 @@ bool tolerates_all(const Pod& pod, const Node& node) {
 }
 
 void judge_taints(const Pod& pod, const Node& node, Findings& out) {
-    const Taint cordon{.key = std::string{cordon_taint}, .value = {}, .effect = "NoSchedule"};
-    const bool cordoned = node.unschedulable && !tolerates(pod, cordon);
+    const bool cordoned = node.unschedulable && !tolerates_cordon(pod);
     if (cordoned) {
         refuse(out, ReasonCode::unschedulable, "the node is cordoned", {});
     }

@@ -9,6 +9,7 @@ namespace scout::migration::scheduling {
 
 /// NodeUnschedulable and TaintToleration. A cordon counts once, not as its taint too.
 void judge_taints(const Pod& pod, const Node& node, Findings& out);
+[[nodiscard]] bool tolerates_cordon(const Pod& pod);
 /// No taint that it does not tolerate would keep the pod away.
 [[nodiscard]] bool tolerates_all(const Pod& pod, const Node& node);
 

@@ -131,7 +131,9 @@ void PodAffinity::judge_affinity(const Node& node, Findings& out) const {
 }
 
 void PodAffinity::judge(const Node& node, Findings& out) const {
-    out.insert(out.end(), open_.begin(), open_.end());
+    for (const auto& each : open_) {
+        add(out, each);
+    }
     judge_affinity(node, out);
     for (const auto& term : pod_.anti_affinity) {
         const auto label = node.labels.find(term.topology);

@@ -88,7 +88,9 @@ void TopologySpread::count(const PlacedNode& placed) {
 }
 
 void TopologySpread::judge(const Node& node, Findings& out) const {
-    out.insert(out.end(), open_.begin(), open_.end());
+    for (const auto& each : open_) {
+        add(out, each);
+    }
     for (const auto& domains : domains_) {
         const auto& constraint = *domains.constraint;
         const auto label = node.labels.find(constraint.topology);

@@ -63,6 +63,14 @@ std::string claim_key(std::string_view space, std::string_view name) {
     return std::string{space} + "/" + std::string{name};
 }
 
+const Claim* Cluster::find_claim(std::string_view space, std::string_view name) const {
+    if (!claims) {
+        return nullptr;
+    }
+    const auto found = claims->find(claim_key(space, name));
+    return found == claims->end() ? nullptr : &found->second;
+}
+
 PodVolumes::PodVolumes(const Cluster& cluster, const std::vector<PlacedNode>& nodes, const Pod& pod)
     : cluster_(cluster), pod_(pod) {
     for (const auto& claim : pod.claims) {
@@ -73,15 +81,15 @@ PodVolumes::PodVolumes(const Cluster& cluster, const std::vector<PlacedNode>& no
 }
 
 void PodVolumes::take(const std::string& claim, const std::vector<PlacedNode>& nodes) {
-    const auto found = cluster_.claims->find(claim_key(pod_.space, claim));
+    const auto* const found = cluster_.find_claim(pod_.space, claim);
     const auto no = [this, &claim](const std::string& why) {
         refuse(everywhere_, ReasonCode::volume, "the claim " + claim + " " + why, {claim});
     };
-    if (found == cluster_.claims->end()) {
+    if (found == nullptr) {
         no("is not there");
         return;
     }
-    const auto& state = found->second;
+    const auto& state = *found;
     if (state.lost) {
         no("is bound to a volume that is no more");
     } else if (state.deleting) {
@@ -110,19 +118,19 @@ void PodVolumes::take_bound(const std::string& claim, const Claim& found) {
     if (!cluster_.volumes) {
         return;
     }
-    const auto volume = cluster_.volumes->find(found.volume);
-    if (volume == cluster_.volumes->end()) {
+    const auto* const volume = find_volume(found.volume);
+    if (volume == nullptr) {
         refuse(everywhere_, ReasonCode::volume,
                "the volume " + found.volume + " of the claim " + claim + " is not there", {claim});
         return;
     }
-    if (volume->second.translated) {
+    if (volume->translated) {
         leave_open(everywhere_,
                    "the volume " + found.volume + " of the claim " + claim +
                        " is of a kind whose place CSI migration decides",
                    {claim});
     }
-    bound_.push_back({claim, volume->first, &volume->second});
+    bound_.push_back({claim, found.volume, volume});
 }
 
 void PodVolumes::judge_place(const Bound& bound, const Node& node, Findings& out) const {
@@ -159,60 +167,84 @@ void PodVolumes::judge_place(const Bound& bound, const Node& node, Findings& out
 /// A claim without its volume counts as one that its class will make.
 std::optional<std::pair<std::string_view, std::string>> PodVolumes::csi_volume(
     std::string_view space, std::string_view claim) const {
-    if (!cluster_.claims || !cluster_.volumes) {
+    const auto* const found = cluster_.find_claim(space, claim);
+    if (found == nullptr || !cluster_.volumes) {
         return std::nullopt;
     }
-    const auto key = claim_key(space, claim);
-    const auto found = cluster_.claims->find(key);
-    if (found == cluster_.claims->end()) {
-        return std::nullopt;
-    }
-    const auto volume = cluster_.volumes->find(found->second.volume);
-    const bool made = volume != cluster_.volumes->end();
-    const std::string_view driver = made ? volume->second.driver : found->second.provisioner;
-    auto handle = made ? volume->second.handle : "claim " + key;
+    const auto* const volume = find_volume(found->volume);
+    const std::string_view driver = volume != nullptr ? volume->driver : found->provisioner;
+    auto handle = volume != nullptr ? volume->handle : "claim " + claim_key(space, claim);
     return driver.empty() || handle.empty() ? std::nullopt
                                             : std::optional{std::pair{driver, std::move(handle)}};
 }
 
-/// By the drivers' own names of volumes: one that is there already takes no more room.
+/// By the drivers' own names of volumes: one that a pod has there already takes no more room, but
+/// one that is only attached does, beside the attachment.
 void PodVolumes::judge_limits(const PlacedNode& placed, Findings& out) const {
     const auto& limits = placed.node->volume_limits;
     if (limits.empty() || pod_.claims.empty()) {
         return;
     }
-    using Handles = std::map<std::string_view, std::set<std::string>>;
     Handles there;
-    const auto add = [this](const Pod& pod, Handles& handles) {
-        for (const auto& claim : pod.claims) {
-            if (auto volume = csi_volume(pod.space, claim)) {
-                handles[volume->first].insert(std::move(volume->second));
-            }
-        }
-    };
     for (const auto* pod : placed.use.pods) {
-        add(*pod, there);
+        add_handles(*pod, there);
     }
     Handles wanted;
-    add(pod_, wanted);
+    add_handles(pod_, wanted);
+    const auto attached = only_attached(*placed.node, there);
     for (const auto& [driver, handles] : wanted) {
         const auto limit = limits.find(driver);
-        auto& have = there[driver];
+        const auto& have = there[driver];
         const auto more = std::count_if(handles.begin(), handles.end(), [&have](const auto& each) {
             return have.find(each) == have.end();
         });
-        if (limit != limits.end() && more > 0 &&
-            static_cast<std::int64_t>(have.size()) + more > limit->second) {
+        const auto left_behind = attached.find(driver);
+        const auto now = static_cast<std::int64_t>(
+            have.size() + (left_behind == attached.end() ? 0 : left_behind->second.size()));
+        if (limit != limits.end() && more > 0 && now + more > limit->second) {
             refuse(out, ReasonCode::volume,
                    "the node takes " + std::to_string(limit->second) + " volumes of " +
-                       std::string{driver} + ", and " + std::to_string(have.size()) + " are there",
+                       std::string{driver} + ", and " + std::to_string(now) + " are there",
                    {std::string{driver}});
         }
     }
 }
 
+void PodVolumes::add_handles(const Pod& pod, Handles& handles) const {
+    for (const auto& claim : pod.claims) {
+        if (auto volume = csi_volume(pod.space, claim)) {
+            handles[volume->first].insert(std::move(volume->second));
+        }
+    }
+}
+
+PodVolumes::Handles PodVolumes::only_attached(const Node& node, const Handles& of_pods) const {
+    Handles out;
+    for (const auto& name : node.attached) {
+        const auto* const volume = find_volume(name);
+        if (volume == nullptr || volume->driver.empty()) {
+            continue;
+        }
+        const auto known = of_pods.find(volume->driver);
+        if (known == of_pods.end() || known->second.find(volume->handle) == known->second.end()) {
+            out[volume->driver].insert(volume->handle);
+        }
+    }
+    return out;
+}
+
+const Volume* PodVolumes::find_volume(std::string_view name) const {
+    if (!cluster_.volumes) {
+        return nullptr;
+    }
+    const auto found = cluster_.volumes->find(name);
+    return found == cluster_.volumes->end() ? nullptr : &found->second;
+}
+
 void PodVolumes::judge(const PlacedNode& node, Findings& out) const {
-    out.insert(out.end(), everywhere_.begin(), everywhere_.end());
+    for (const auto& each : everywhere_) {
+        add(out, each);
+    }
     for (const auto& bound : bound_) {
         judge_place(bound, *node.node, out);
     }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,8 +15,7 @@
 namespace scout::migration::scheduling {
 
 /// VolumeBinding, VolumeZone, VolumeRestrictions and NodeVolumeLimits for the claims of one pod.
-/// Limits count the volumes of the pods of a node, not attachments that were left behind. Refers to
-/// all that it is given.
+/// Refers to all that it is given.
 class PodVolumes {
 public:
     PodVolumes(const Cluster& cluster, const std::vector<PlacedNode>& nodes, const Pod& pod);
@@ -33,6 +34,11 @@ private:
                                const std::vector<PlacedNode>& nodes) const;
     void take_bound(const std::string& claim, const Claim& found);
     void judge_place(const Bound& bound, const Node& node, Findings& out) const;
+    using Handles = std::map<std::string_view, std::set<std::string>>;  ///< by driver
+    void add_handles(const Pod& pod, Handles& handles) const;
+    /// Attached to the node, and of none of these.
+    [[nodiscard]] Handles only_attached(const Node& node, const Handles& of_pods) const;
+    [[nodiscard]] const Volume* find_volume(std::string_view name) const;
     void judge_limits(const PlacedNode& node, Findings& out) const;
     /// Driver and handle; none: it is no volume of CSI, or not known.
     [[nodiscard]] std::optional<std::pair<std::string_view, std::string>> csi_volume(

@@ -30,7 +30,7 @@ namespace scheduling = migration::scheduling;
 using namespace std::chrono_literals;
 
 constexpr std::uint64_t seed = 20'261'130;
-constexpr int pods = 40;
+constexpr int pods = 25;
 
 std::unique_ptr<scout::test::Bed> own_bed;
 

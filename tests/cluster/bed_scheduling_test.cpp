@@ -99,7 +99,8 @@ scheduling::Cluster cluster_of(const json::object& document) {
         .csi_nodes = read(document, "csiNodes", &decode_csi_node),
         .claims = read(document, "persistentVolumeClaims", &decode_volume_claim),
         .volumes = read(document, "persistentVolumes", &decode_persistent_volume),
-        .classes = read(document, "storageClasses", &decode_storage_class)};
+        .classes = read(document, "storageClasses", &decode_storage_class),
+        .attachments = read(document, "volumeAttachments", &decode_volume_attachment)};
     return scheduling_cluster(objects, read(document, "nodes", &kube::decode_node),
                               read(document, "namespaces", &kube::decode_labelled));
 }

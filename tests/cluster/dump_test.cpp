@@ -102,6 +102,22 @@ TEST_F(DumpTest, OnlyWhatIsAskedAboutIsKept) {
     EXPECT_EQ(dump.other_kinds, 2U);
 }
 
+TEST_F(DumpTest, WhatOnlyTheSchedulerNeedsLosesNoObject) {
+    folder.write("a.json", R"({"kind":"Node","apiVersion":"v1","metadata":{"name":"n1"},
+        "status":{"allocatable":{"cpu":"many"}}})");
+    folder.write("b.json", R"({"kind":"VirtualMachineInstance","apiVersion":"kubevirt.io/v1",
+        "metadata":{"name":"a","namespace":"x","uid":"u1"},"spec":{"tolerations":7}})");
+
+    const auto dump = read();
+
+    EXPECT_EQ(dump.objects.nodes.size(), 1U);
+    EXPECT_EQ(dump.objects.vmis.size(), 1U);
+    ASSERT_EQ(dump.left_out.size(), 2U);
+    EXPECT_EQ(dump.left_out[0].place, "n1");
+    EXPECT_NE(dump.left_out[1].reason.find("spec.tolerations"), std::string::npos);
+    EXPECT_FALSE(dump.objects.scheduling->all_wishes);
+}
+
 TEST_F(DumpTest, NewestVersionOfAnObjectHolds) {
     folder.write("a.json", node("n1", "9", "old"));
     folder.write("b.json", node("n1", "10", "new"));

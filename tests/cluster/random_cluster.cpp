@@ -470,6 +470,18 @@ void RandomCluster::make_claims(json::object& cluster) {
     cluster["persistentVolumeClaims"] = std::move(claims);
     cluster["persistentVolumes"] = std::move(volumes);
     cluster["storageClasses"] = std::move(classes);
+    json::array attachments;
+    for (int i = between(0, 3); i > 0; --i) {
+        attachments.push_back(
+            json::object{{"metadata", {{"name", "attachment-" + std::to_string(i)}}},
+                         {"spec",
+                          {{"attacher", "csi.example.org"},
+                           {"nodeName", "n" + std::to_string(between(0, nodes_ - 1))},
+                           {"source",
+                            {{"persistentVolumeName",
+                              "pv-" + std::to_string(between(0, 2 * claims_of_a_space))}}}}}});
+    }
+    cluster["volumeAttachments"] = std::move(attachments);
 }
 
 }  // namespace scout::test

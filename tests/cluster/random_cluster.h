@@ -17,7 +17,8 @@ public:
     explicit RandomCluster(std::uint64_t seed) : random_(seed) {}
 
     /// {"nodes":[…], "pods":[…], "namespaces":[…], "persistentVolumeClaims":[…],
-    /// "persistentVolumes":[…], "storageClasses":[…], "csiNodes":[…], "pod":{…}}
+    /// "persistentVolumes":[…], "storageClasses":[…], "csiNodes":[…],
+    /// "volumeAttachments":[…], "pod":{…}}
     [[nodiscard]] boost::json::object make();
 
 private:

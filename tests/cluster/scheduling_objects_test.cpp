@@ -164,6 +164,23 @@ TEST(SchedulingObjectsTest, VolumesClaimsAndNodes) {
                 ElementsAre(Pair("d", 7)));
 }
 
+TEST(SchedulingObjectsTest, WhatIsOnItsWayAndWhatIsAttached) {
+    const auto vmi = read(&decode_vmi_wishes, "{" + std::string{meta} + R"(},
+      "spec":{"affinity":{"podAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[
+        {"topologyKey":"zone","matchLabelKeys":["a"],"mismatchLabelKeys":["b"]}]}}},
+      "status":{"migratedVolumes":[{"volumeName":"root",
+        "sourcePVCInfo":{"claimName":"old"},"destinationPVCInfo":{"claimName":"new"}}]}})");
+    EXPECT_THAT(vmi.moved_away, ElementsAre("old"));
+    ASSERT_EQ(vmi.pod.affinity.size(), 1U);
+    EXPECT_THAT(vmi.pod.affinity.front().label_keys, ElementsAre("a"));
+    EXPECT_THAT(vmi.pod.affinity.front().unlike_label_keys, ElementsAre("b"));
+
+    const auto attachment = read(&decode_volume_attachment, R"({"metadata":{"name":"x"},
+      "spec":{"attacher":"d","nodeName":"n","source":{"persistentVolumeName":"pv"}}})");
+    EXPECT_EQ(attachment.node, "n");
+    EXPECT_EQ(attachment.volume, "pv");
+}
+
 TEST(SchedulingClusterTest, KeepsTheOrderOfNodesAndLeavesOutPodsThatEnded) {
     SchedulingObjects objects;
     objects.rooms = {read(&decode_node_room, R"({"metadata":{"name":"b"},
