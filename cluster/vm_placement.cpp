@@ -178,7 +178,8 @@ public:
             return answer;
         }
         const auto& node = objects_.nodes.at(at);
-        const auto state = node_state(node, now);
+        auto state = node_state(node, now);
+        state.cordoned = state.cordoned && !(scheduling_ && scheduling_->tolerates_cordons());
         const auto chosen = node_profile(node, state.stock, objects_);
         auto answer = judge_node(guest_, node, state, chosen, map_);
         if (is_of_kubevirt(node)) {

@@ -2,18 +2,15 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "cluster/objects.h"
+#include "cluster/target_rendering.h"
 #include "migration/comparison.h"
 #include "migration/scheduling/filters.h"
-#include "migration/target_pod.h"
 
 namespace scout::cluster {
-
-struct ScheduledPod;
 
 /// What kube-scheduler would say of the target pod of a VMI's next migration, beyond the labels
 /// that KubeVirt asks for (those are migration/target_pod.h). Refers to all that it is given; the
@@ -33,6 +30,8 @@ public:
     /// has judged labels and cordon already.
     void judge(std::size_t node, migration::Comparison& answer) const;
 
+    /// It may go to nodes that are cordoned.
+    [[nodiscard]] bool tolerates_cordons() const;
     /// What it asks for is known, and what nodes have.
     [[nodiscard]] bool knows_resources() const;
 
@@ -40,16 +39,14 @@ public:
     [[nodiscard]] std::vector<std::string> notes() const;
 
 private:
-    [[nodiscard]] migration::scheduling::Pod target(const kube::LauncherPod* launcher,
-                                                    const migration::TargetPod& rendered);
-    void take_launcher(const ScheduledPod& launcher, migration::scheduling::Pod& pod);
+    [[nodiscard]] bool is_told(const migration::Reason& reason, bool labels_refuse,
+                               const migration::scheduling::Node& node) const;
+    [[nodiscard]] bool is_tolerated_perhaps(const migration::scheduling::Node& node) const;
+    void add_doubts(const migration::scheduling::Node& node, migration::Comparison& answer) const;
 
     const Objects& objects_;
-    const kube::Vmi& vmi_;
-    bool amounts_known_ = false;
-    std::optional<std::vector<migration::NodeSelectorTerm>> own_terms_;  ///< the VMI's
     migration::scheduling::Cluster cluster_;
-    migration::scheduling::Pod pod_;
+    RenderedTarget target_;
     migration::scheduling::Filters filters_;
     migration::scheduling::PodFilters ready_;
 };
