@@ -89,8 +89,8 @@ public:
     /// The same as objects, for who asks neither for places nor for CPUs. What cannot be used is
     /// told on stderr. Errors beside: invalid, if neither a dump nor the API server is asked.
     [[nodiscard]] Result<cluster::Objects> objects();
-    /// As placing_fleet(), as objects with their moment. What cannot be used is told on stderr. Errors
-    /// beside: invalid, if neither a dump nor the API server is asked.
+    /// As placing_fleet(), as objects with their moment. What cannot be used is told on stderr.
+    /// Errors beside: invalid, if neither a dump nor the API server is asked.
     [[nodiscard]] Result<cluster::Dump> objects_of_places();
     /// The same as who looks back needs it. What cannot be used is told on stderr. Errors beside:
     /// invalid, if neither a dump nor the API server is asked.

@@ -147,7 +147,7 @@ TEST(MigrateCommandTest, RefusesWhatCannotBeAnswered) {
         {{"web-2", "-f", "moves/aimed.yaml", "--dry-run"}, "found both"},
         {{"-f", "moves/aimed.yaml", "--to", "n2", "--dry-run"}, "in the manifest"},
         {{"web-2", "--to", "n2", "--where", "a", "--dry-run"}, "expected --to or --where"},
-        {{"web-2", "--to", "A_b", "--dry-run"}, "migrate --to"},
+        {{"web-2", "--to", "a/b", "--dry-run"}, "migrate --to"},
         {{"web-2", "--where", "a b", "--dry-run"}, "migrate --where: expected ="},
         {{"web-2", "--dry-run"}, "migrate: expected --from with a dump of a cluster, or --live"},
         {{"web-3", "--dry-run", "--from", "cluster"}, "did you mean 'web-2'?"},
