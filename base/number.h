@@ -20,4 +20,19 @@ namespace scout {
     return value;
 }
 
+/// A whole decimal number as Go's strconv.Atoi and ParseInt of 64 bits read it: '-' or '+' may
+/// stand before it.
+[[nodiscard]] inline std::optional<std::int64_t> go_integer(std::string_view text) noexcept {
+    if (text.starts_with('+')) {
+        text.remove_prefix(1);
+        if (text.starts_with('-')) {
+            return std::nullopt;
+        }
+    }
+    std::int64_t value = 0;
+    const auto* const last = text.data() + text.size();
+    const auto [end, error] = std::from_chars(text.data(), last, value);
+    return error == std::errc{} && end == last ? std::optional{value} : std::nullopt;
+}
+
 }  // namespace scout

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,6 +10,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 
+#include "base/number.h"
 #include "cluster/manifest_values.h"
 #include "cluster/manifests.h"
 #include "cluster/term_json.h"
@@ -28,19 +28,21 @@ constexpr std::string_view kind = "VirtualMachineInstanceMigration";
 constexpr std::string_view term_field = "spec.addedNodeSelectorTerm";
 constexpr std::string_view annotation_path =
     "metadata.annotations[virt-scout.io/added-node-selector-term]";
-constexpr std::string_view patience = "kubevirt.io/migrationUnschedulablePodTimeoutSeconds";
 
 template <std::size_t n>
 bool is_one_of(std::string_view name, const std::array<std::string_view, n>& names) {
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-std::optional<std::int64_t> seconds_of(std::string_view text) {
-    std::int64_t value = 0;
-    const auto* end = text.data() + text.size();
-    const auto [at, error] = std::from_chars(text.data(), end, value);
-    return error == std::errc{} && at == end ? std::optional{value} : std::nullopt;
-}
+/// In seconds.
+struct TimeOut {
+    std::string_view annotation;
+    std::int64_t otherwise;
+};
+/// Of a target pod that fits no node, and of one that is pending for whatever reason: for one that
+/// fits no node both run, and the first to pass ends the migration (dossier §6.5).
+constexpr TimeOut unschedulable{"kubevirt.io/migrationUnschedulablePodTimeoutSeconds", 300};
+constexpr TimeOut pending{"kubevirt.io/migrationPendingPodTimeoutSeconds", 900};
 
 /// Reads one object.
 class MoveReader {
@@ -132,18 +134,24 @@ private:
         }
         (void)texts(map(metadata, "labels", path), "metadata.labels");
         const auto annotations = texts(map(metadata, "annotations", path), "metadata.annotations");
-        if (const auto given = annotations.find(patience); given != annotations.end()) {
-            const auto seconds = seconds_of(given->second);
-            request_.give_up_seconds =
-                std::max<std::int64_t>(seconds.value_or(request_.give_up_seconds), 0);
-            if (!seconds) {
-                request_.notes.push_back("annotation " + std::string{patience} +
-                                         " is no whole number of seconds: KubeVirt passes it over");
-            }
-        }
+        const auto of_unschedulable = patience(unschedulable, annotations);
+        request_.give_up_seconds = std::min(of_unschedulable, patience(pending, annotations));
         if (const auto given = annotations.find(term_annotation); given != annotations.end()) {
             in_annotation_ = read_term_text(given->second, annotation_path, faults_);
         }
+    }
+
+    std::int64_t patience(const TimeOut& of, const migration::Labels& annotations) {
+        const auto given = annotations.find(of.annotation);
+        if (given == annotations.end()) {
+            return of.otherwise;
+        }
+        const auto seconds = go_integer(given->second);
+        if (!seconds) {
+            request_.notes.push_back("annotation " + std::string{of.annotation} +
+                                     " is no whole number of seconds: KubeVirt passes it over");
+        }
+        return std::max<std::int64_t>(seconds.value_or(of.otherwise), 0);
     }
 
     void read_spec(const json::object& spec) {

@@ -56,7 +56,7 @@ struct MoveRequest {
     };
     std::optional<Peer> send_to;
     std::optional<Peer> receive;
-    /// After so long KubeVirt gives a target pod up that fits no node (dossier §6.5).
+    /// After so long KubeVirt gives a target pod up that fits no node (dossier §6.5): at least 0.
     std::int64_t give_up_seconds = 300;
     std::vector<MoveReason> faults;  ///< what is wrong with how it was written
     std::vector<std::string> notes;  ///< what to know of how it was written

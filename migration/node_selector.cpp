@@ -2,10 +2,9 @@
 #include "migration/node_selector.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cstdint>
 #include <optional>
 
+#include "base/number.h"
 #include "migration/label_syntax.h"
 
 namespace scout::migration {
@@ -15,20 +14,6 @@ constexpr std::string_view name_field = "metadata.name";
 
 bool is_one_of(std::string_view op, std::string_view a, std::string_view b) {
     return op == a || op == b;
-}
-
-/// As Go's ParseInt() of base 10 with 64 bits.
-std::optional<std::int64_t> number_of(std::string_view text) {
-    if (text.starts_with('+')) {
-        text.remove_prefix(1);
-        if (text.starts_with('-')) {
-            return std::nullopt;
-        }
-    }
-    std::int64_t value = 0;
-    const auto* end = text.data() + text.size();
-    const auto [at, error] = std::from_chars(text.data(), end, value);
-    return error == std::errc{} && at == end ? std::optional{value} : std::nullopt;
 }
 
 /// The faults of one requirement. Texts are made only where somebody reads them.
@@ -96,7 +81,7 @@ void check_expression(const NodeRequirement& asked, Faults& faults) {
         if (values.size() != 1) {
             faults.required("values",
                             "must be specified single value when `operator` is 'Lt' or 'Gt'");
-        } else if (!number_of(values.front())) {
+        } else if (!go_integer(values.front())) {
             faults.invalid("values[0]", values.front(),
                            "for 'Gt', 'Lt' operators, the value must be an integer");
         }
@@ -164,8 +149,8 @@ bool meets_expression(const NodeRequirement& asked, const Labels& labels) {
     if (is_one_of(asked.op, "Exists", "DoesNotExist")) {
         return there == (asked.op == "Exists");
     }
-    const auto value = there ? number_of(found->second) : std::nullopt;
-    const auto limit = number_of(asked.values.front());
+    const auto value = there ? go_integer(found->second) : std::nullopt;
+    const auto limit = go_integer(asked.values.front());
     return value && limit && (asked.op == "Gt" ? *value > *limit : *value < *limit);
 }
 

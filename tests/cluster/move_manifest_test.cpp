@@ -94,10 +94,21 @@ TEST(MoveManifestTest, PatienceIsTheMigrationsOwn) {
             "annotations: {kubevirt.io/migrationUnschedulablePodTimeoutSeconds: " + value + "}"));
     };
     EXPECT_EQ(with("'20'").give_up_seconds, 20);
-    EXPECT_EQ(with("'9223372036854775807'").give_up_seconds, INT64_MAX);
+    EXPECT_EQ(with("'+60'").give_up_seconds, 60) << "as Go reads it";
+    EXPECT_EQ(with("'+-6'").give_up_seconds, 300);
     EXPECT_EQ(with("'-5'").give_up_seconds, 0);
     EXPECT_EQ(with("'9223372036854775808'").give_up_seconds, 300);
     EXPECT_THAT(with("'1m'").notes, ElementsAre(HasSubstr("passes it over")));
+    EXPECT_EQ(with("'1200'").give_up_seconds, 900) << "the time-out of all pending pods is first";
+    const std::string both = ", kubevirt.io/migrationPendingPodTimeoutSeconds: ";
+    EXPECT_EQ(with("'1200'" + both + "'1000'").give_up_seconds, 1000);
+    EXPECT_EQ(with("'20'" + both + "'10'").give_up_seconds, 10);
+    EXPECT_EQ(with("'20'" + both + "'-10'").give_up_seconds, 0);
+    EXPECT_EQ(with("'x'" + both + "'y'").give_up_seconds, 300);
+    EXPECT_THAT(with("'x'" + both + "'y'").notes,
+                ElementsAre(HasSubstr("Unschedulable"), HasSubstr("migrationPending")));
+    EXPECT_EQ(with("'9223372036854775807'" + both + "'9223372036854775807'").give_up_seconds,
+              INT64_MAX);
     EXPECT_THAT(with("20").faults,
                 ElementsAre(testing::Field(&migration::MoveReason::text, HasSubstr("in quotes"))));
 }
