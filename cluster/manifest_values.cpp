@@ -26,6 +26,12 @@ std::string found(const json::value& value) {
     }
 }
 
+std::string text_fault(const json::value& value, const std::string& path) {
+    const bool scalar = value.is_bool() || value.is_number();
+    return path + ": expected a text, found " + found(value) +
+           (scalar ? ": write it in quotes" : "");
+}
+
 const json::value* member(const json::value& value, std::string_view name) {
     const auto* object = value.if_object();
     return object == nullptr ? nullptr : object->if_contains(name);

@@ -19,6 +19,9 @@ inline constexpr std::size_t manifest_shown_bytes = 80;
 /// "a map", "a list", "nothing", or the value: what was found in the place of something else.
 [[nodiscard]] std::string found(const boost::json::value& value);
 
+/// What is wrong with a value that stands there in the place of a text.
+[[nodiscard]] std::string text_fault(const boost::json::value& value, const std::string& path);
+
 /// Null if it is no map, or has no such member.
 [[nodiscard]] const boost::json::value* member(const boost::json::value& value,
                                                std::string_view name);

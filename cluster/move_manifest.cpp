@@ -102,9 +102,7 @@ private:
             return std::string{value.get_string()};
         }
         if (!value.is_null()) {
-            const bool scalar = value.is_bool() || value.is_number();
-            faults_.add("type", path + ": expected a text, found " + found(value) +
-                                    (scalar ? ": write it in quotes" : ""));
+            faults_.add("type", text_fault(value, path));
         }
         return {};
     }

@@ -101,9 +101,7 @@ private:
         if (value.is_string()) {
             return std::string{value.get_string()};
         }
-        const bool scalar = value.is_bool() || value.is_number();
-        refuse("type", path + ": expected a text, found " + found(value) +
-                           (scalar ? ": write it in quotes" : ""));
+        refuse("type", text_fault(value, path));
         return {};
     }
     const json::array& list(const json::value& value, const std::string& path, const char* what) {
