@@ -181,6 +181,9 @@ public:
             if (!waits_for_ever()) {
                 place(now, map);
             }
+            if (out_.verdict != MoveVerdict::refused) {
+                note_unseen();
+            }
         }
         const bool host_model = vmi_.cpu_model.empty() || vmi_.cpu_model == "host-model";
         auto remarks = migration::wish_remarks(request_.wish, subject_.own, host_model);
@@ -203,12 +206,30 @@ private:
                  std::string{"the target pod is made in the cluster that receives the VM"} +
                      (request_.receive ? ", as far as this one is it: when, its peer decides"
                                        : ": which nodes fit is not known here"));
+        } else if (subject_.phase != "Running") {
+            tell("not-running",
+                 "the VMI does not run yet, its phase is " +
+                     (subject_.phase.empty() ? std::string{"not set"} : subject_.phase) +
+                     ": KubeVirt takes the migration, and begins it when the VMI runs");
         } else if (source_ == nullptr) {
             tell("source-absent", "node " + vmi_.node.str() +
                                       ", on which the VMI runs, is not among the objects: if it "
                                       "is gone, the migration waits without an end");
         }
         return !out_.reasons.empty();
+    }
+
+    /// What else may keep a migration that is made from its end (dossier §6.5).
+    void note_unseen() {
+        out_.notes.push_back(
+            "ResourceQuotas of namespace " + vmi_.meta.space.str() +
+            " are not looked at: source and target count together, and where they are exceeded "
+            "KubeVirt makes no target pod, and the migration waits without a time-out "
+            "(migrationRejectedByResourceQuota)");
+        out_.notes.emplace_back(
+            "not looked at: a backup of the VM that runs, for whose end the migration waits, and "
+            "utility volumes of the VM, which let it fail after 150 s unless the KubeVirt object "
+            "says otherwise");
     }
 
     void place(WallTime now, const migration::CpuMap* map) {

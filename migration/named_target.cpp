@@ -96,12 +96,6 @@ const std::string* value_of(const Labels& labels, std::string_view key) {
     return found == labels.end() ? nullptr : &found->second;
 }
 
-/// Who receives a VM waits for it in a phase of its own.
-bool can_begin(const MoveRequest& request, const AskedVm& subject) {
-    const bool ended = subject.phase == "Succeeded" || subject.phase == "Failed";
-    return subject.phase == "Running" || (request.receive && !ended);
-}
-
 /// Other migrations of the VMI.
 void check_others(const MoveRequest& request, const AskedVm& subject,
                   std::vector<MoveReason>& out) {
@@ -220,10 +214,9 @@ std::vector<MoveReason> admission_faults(const MoveRequest& request, const Asked
                        .text = "spec.sendTo and spec.receive: the KubeVirt object does not list "
                                "the feature gate DecentralizedLiveMigration"});
     }
-    if (!can_begin(request, subject)) {
-        out.push_back({.code = "not-running",
-                       .text = "the VMI does not run: its phase is " +
-                               (subject.phase.empty() ? "not set yet" : subject.phase)});
+    if (subject.phase == "Succeeded" || subject.phase == "Failed") {
+        out.push_back(
+            {.code = "not-running", .text = "the VMI has ended: its phase is " + subject.phase});
     }
     if (!subject.not_movable.empty() &&
         !(crosses && subject.not_movable == "DisksNotLiveMigratable")) {

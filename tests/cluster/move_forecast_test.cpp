@@ -299,6 +299,24 @@ TEST_F(MoveForecastTest, WhatKubeVirtRefusesIsRefused) {
     EXPECT_THAT(codes(forecast()), ElementsAre("not-migratable"));
 }
 
+TEST_F(MoveForecastTest, OfWhatIsMadeItIsSaidWhatWasNotLookedAt) {
+    const auto told = [this] {
+        std::string out;
+        for (const auto& note : forecast().notes) {
+            out += note + "\n";
+        }
+        return out;
+    };
+    const auto unseen = AllOf(HasSubstr("ResourceQuotas of namespace shop"),
+                              HasSubstr("migrationRejectedByResourceQuota"), HasSubstr("a backup"),
+                              HasSubstr("utility volumes"));
+    EXPECT_THAT(told(), unseen) << verdict();
+    to("z");
+    EXPECT_THAT(told(), unseen) << verdict();
+    vmi().phase = text("Failed");
+    EXPECT_THAT(told(), testing::Not(HasSubstr("not looked at"))) << "it is refused";
+}
+
 TEST_F(MoveForecastTest, SeveralVmisOfTheNameAreAnError) {
     request.space = {};
     objects.vmis.push_back(vmi());
@@ -326,6 +344,17 @@ TEST_F(MoveForecastTest, WhatWaitsWithoutAnEndIsSaidSo) {
     EXPECT_EQ(verdict(), "ok") << "a plain local move";
     request.send_to.reset();
     request.receive.reset();
+
+    for (const char* phase : {"", "Pending", "Scheduling", "Scheduled"}) {
+        vmi().phase = text(phase);
+        EXPECT_THAT(codes(forecast()), ElementsAre("not-running")) << phase;
+        EXPECT_EQ(verdict(), "pending");
+        EXPECT_FALSE(forecast().give_up_seconds);
+    }
+    vmi().node = text("");
+    EXPECT_THAT(codes(forecast()), ElementsAre("not-running")) << "no node yet";
+    vmi().node = text("a");
+    vmi().phase = text("Running");
 
     objects.nodes.erase(objects.nodes.begin());
     EXPECT_THAT(codes(forecast()), ElementsAre("source-absent"));

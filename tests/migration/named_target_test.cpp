@@ -168,15 +168,18 @@ TEST_F(AdmissionFaultsTest, RunningVmIsMoved) {
     EXPECT_THAT(faults(), IsEmpty());
 }
 
-TEST_F(AdmissionFaultsTest, VmThatDoesNotRunIsNot) {
-    for (const char* phase : {"", "Pending", "Scheduling", "Succeeded", "Failed"}) {
+TEST_F(AdmissionFaultsTest, VmAtItsEndIsNotAndOneBeforeItIsWaitedFor) {
+    for (const char* phase : {"Succeeded", "Failed"}) {
         vm.phase = phase;
         EXPECT_THAT(faults(), ElementsAre("not-running")) << phase;
     }
     asked.receive = MoveRequest::Peer{};
-    EXPECT_THAT(faults(), ElementsAre("not-running")) << "at its end";
-    vm.phase = "WaitForSync";
-    EXPECT_THAT(faults(), IsEmpty());
+    EXPECT_THAT(faults(), ElementsAre("not-running"));
+    asked.receive.reset();
+    for (const char* phase : {"", "Pending", "Scheduling", "Scheduled", "WaitForSync"}) {
+        vm.phase = phase;
+        EXPECT_THAT(faults(), IsEmpty()) << phase;
+    }
 }
 
 TEST_F(AdmissionFaultsTest, VmThatIsNotMigratableIsNotUnlessItsDisksGoAlong) {
