@@ -46,6 +46,7 @@ json::value to_json(const cluster::DrainPlan& answer) {
         vm["candidates"] = step.candidates;
         vm["beginsAfterSeconds"] = json_seconds(step.begins);
         vm["seconds"] = json_seconds(step.takes);
+        vm["shutDown"] = step.shut_down;
         vm["why"] = step.why.empty() ? json::value(nullptr) : json_text(shortened(step.why));
         vms.push_back(std::move(vm));
     }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <tuple>
@@ -14,6 +16,7 @@
 #include "cluster/vm_placement.h"
 #include "cluster/vm_protection.h"
 #include "migration/cheapest_change.h"
+#include "migration/eviction.h"
 
 namespace scout::cluster {
 namespace {
@@ -24,9 +27,13 @@ using std::chrono::seconds;
 
 struct Leaving {
     const kube::Vmi* vmi = nullptr;
+    const VmProtection* protection = nullptr;  ///< null: not known
     DrainStep step;
     Placement placement;  ///< if it went first
 };
+
+/// Of all VMs, by their names.
+using Protections = std::map<std::string, VmProtection, std::less<>>;
 
 std::size_t count(const Placement& placement, Verdict verdict) {
     return static_cast<std::size_t>(
@@ -53,6 +60,13 @@ std::string why_not(const Placement& placement) {
     return text;
 }
 
+/// What is less than the least is the least: pods may ask for whatever they like.
+std::int64_t left_of(std::int64_t free, std::int64_t taken) {
+    std::int64_t left = 0;
+    return __builtin_sub_overflow(free, taken, &left) ? std::numeric_limits<std::int64_t>::min()
+                                                      : left;
+}
+
 /// Memory of nodes that no pod has asked for, by their names.
 std::map<std::string, std::int64_t, std::less<>> free_memory(const SchedulingObjects& objects) {
     constexpr std::string_view memory = "memory";
@@ -66,31 +80,36 @@ std::map<std::string, std::int64_t, std::less<>> free_memory(const SchedulingObj
     }
     for (const auto& pod : objects.pods) {
         if (!pod.final) {
-            out[pod.pod.node] -= amount(pod.pod.requests);
+            auto& free = out[pod.pod.node];
+            free = left_of(free, amount(pod.pod.requests));
         }
     }
     return out;
 }
 
-/// Plans one VM after the other in a cluster that changes by it.
+/// Plans one VM after the other in a cluster that changes by it: that is copied for each VM that
+/// gets a place, and for no other.
 class Planner {
 public:
     Planner(const Objects& objects, WallTime now, const migration::CpuMap* map)
-        : objects_(objects), told_(*objects.scheduling), now_(now), map_(map) {}
+        : objects_(objects), now_(now), map_(map) {}
 
-    [[nodiscard]] Placement place(const kube::Vmi& vmi) {
-        objects_.scheduling = std::make_shared<const SchedulingObjects>(told_);
+    [[nodiscard]] Placement place(const kube::Vmi& vmi) const {
         return place_vmi(objects_, vmi, now_, map_);
     }
 
     /// Gives it a place, if there is one.
     void plan(Leaving& one) {
         const auto placement = place(*one.vmi);
-        const auto free = free_memory(told_);
+        const auto free = free_memory(*objects_.scheduling);
+        const auto free_of = [&free](const std::string& node) {
+            const auto found = free.find(node);
+            return found == free.end() ? std::int64_t{0} : found->second;
+        };
         const std::string* best = nullptr;
         for (const auto& [node, answer] : placement.nodes) {
             if (answer.verdict == Verdict::can &&
-                (best == nullptr || free.find(node)->second > free.find(*best)->second)) {
+                (best == nullptr || free_of(node) > free_of(*best))) {
                 best = &node;
             }
         }
@@ -109,34 +128,31 @@ public:
     }
 
 private:
-    /// Its next launcher is on that node from now on.
+    /// Its launcher is a new one on that node from now on, and none on its own any more.
     void take_room(const kube::Vmi& vmi, const std::string& node) {
+        auto told = std::make_shared<SchedulingObjects>(*objects_.scheduling);
         const auto launcher =
-            std::find_if(told_.pods.begin(), told_.pods.end(), [&vmi](const ScheduledPod& pod) {
+            std::find_if(told->pods.begin(), told->pods.end(), [&vmi](const ScheduledPod& pod) {
                 const auto owner = pod.pod.labels.find("kubevirt.io/created-by");
                 return pod.launcher && !pod.final && owner != pod.pod.labels.end() &&
                        owner->second == vmi.meta.uid && pod.pod.node == vmi.node.view();
             });
-        if (launcher == told_.pods.end()) {
+        if (launcher == told->pods.end()) {
             return;
         }
-        auto target = *launcher;
-        target.meta.name += "-target";
-        target.pod.name = target.meta.name;
-        target.pod.node = node;
-        target.pod.requests = target.when_new;
-        told_.pods.push_back(std::move(target));
+        launcher->pod.node = node;
+        launcher->pod.requests = launcher->when_new;
+        objects_.scheduling = std::move(told);
     }
 
     Objects objects_;
-    SchedulingObjects told_;
     WallTime now_;
     const migration::CpuMap* map_;
 };
 
-/// When each begins, if so many run at once; until the last has ended.
+/// When each begins, if so many, at least one, run at once; until the last has ended.
 seconds schedule(std::vector<Leaving>& all, unsigned at_once) {
-    std::vector<seconds> free_at(std::max(1U, at_once), seconds{0});
+    std::vector<seconds> free_at(at_once, seconds{0});
     for (auto& one : all) {
         if (one.step.verdict != Verdict::can) {
             continue;
@@ -148,9 +164,16 @@ seconds schedule(std::vector<Leaving>& all, unsigned at_once) {
     return *std::max_element(free_at.begin(), free_at.end());
 }
 
-/// What the forecast says, and what keeps KubeVirt from moving it at all.
+/// An eviction by a drain deletes its launcher, and the guest with it.
+bool is_shut_down(const kube::Vmi& vmi, const VmProtection& protection) {
+    const auto* said = kube::find_condition(vmi.conditions, "LiveMigratable");
+    const bool migratable = said != nullptr && said->status == "True";
+    return migration::eviction_outcome(protection.strategy, migratable) ==
+           migration::EvictionOutcome::evicted;
+}
+
+/// How long the move of one that has a place takes, by the forecast.
 void add_forecast(const VmProtection& protection, DrainStep& step) {
-    using migration::EvictionStrategy;
     const auto& forecast = protection.answer.forecast;
     if (forecast && forecast->expected.moved()) {
         step.takes = std::chrono::ceil<seconds>(forecast->expected.duration);
@@ -159,46 +182,70 @@ void add_forecast(const VmProtection& protection, DrainStep& step) {
             "its move is not expected to end: it writes faster than it is copied, or takes "
             "longer than it may";
     }
-    if (protection.strategy == EvictionStrategy::none) {
-        step.why = "its eviction strategy is None: a drain shuts it down; move it yourself";
-    } else if (protection.strategy == EvictionStrategy::external) {
-        step.why = "its eviction strategy is External: a drain waits for somebody else to move it";
+}
+
+/// What a drain does instead of having KubeVirt move it.
+void add_strategy(const VmProtection& protection, DrainStep& step) {
+    const auto strategy = "its eviction strategy is " + std::string{to_string(protection.strategy)};
+    const bool goes = step.verdict == Verdict::can;
+    if (step.shut_down) {
+        step.why = (goes ? strategy + ": " : step.why + "; ") + "a drain shuts it down" +
+                   (goes ? "; move it yourself" : "");
+    } else if (goes && protection.strategy == migration::EvictionStrategy::external) {
+        step.why = strategy + ": a drain waits for somebody else to move it";
     }
 }
 
-/// Those of the node, each placed as if it went first, the hardest to place first.
-std::vector<Leaving> leaving(const Objects& objects, const std::string& node, Planner& planner) {
+/// Those of the node, each placed as if it went first: those that a drain moves first, and of them
+/// the hardest to place.
+std::vector<Leaving> leaving(const Objects& objects, const std::string& node,
+                             const Planner& planner, const Protections& protections) {
     std::vector<Leaving> all;
     for (const auto& vmi : objects.vmis) {
         if (vmi.node.view() != node || !is_running(vmi)) {
             continue;
         }
-        auto& one = all.emplace_back(Leaving{&vmi, {}, planner.place(vmi)});
+        auto& one = all.emplace_back(Leaving{&vmi, nullptr, {}, planner.place(vmi)});
         one.step.vmi = full_name(vmi.meta);
         one.step.candidates = count(one.placement, Verdict::can);
+        if (const auto found = protections.find(one.step.vmi); found != protections.end()) {
+            one.protection = &found->second;
+            one.step.shut_down = is_shut_down(vmi, found->second);
+        }
     }
     std::stable_sort(all.begin(), all.end(), [](const Leaving& a, const Leaving& b) {
-        return std::tuple{a.step.candidates, memory_of(*b.vmi)} <
-               std::tuple{b.step.candidates, memory_of(*a.vmi)};
+        return std::tuple{a.step.shut_down, a.step.candidates, memory_of(*b.vmi)} <
+               std::tuple{b.step.shut_down, b.step.candidates, memory_of(*a.vmi)};
     });
     return all;
 }
 
-void plan_all(const Objects& objects, Planner& planner, std::vector<Leaving>& all) {
-    std::map<std::string, VmProtection> protections;
-    for (auto& each : vm_protections(objects)) {
-        auto name = each.vmi;
-        protections.emplace(std::move(name), std::move(each));
-    }
+void plan_all(const DrainPlan& plan, Planner& planner, std::vector<Leaving>& all) {
     for (auto& one : all) {
-        planner.plan(one);
-        const auto protection = protections.find(one.step.vmi);
-        if (one.step.verdict == Verdict::can && protection != protections.end()) {
-            add_forecast(protection->second, one.step);
+        if (plan.none_begins.empty()) {
+            planner.plan(one);
+        } else {
+            one.step.why = plan.none_begins;
+        }
+        if (one.protection != nullptr) {
+            if (one.step.verdict == Verdict::can) {
+                add_forecast(*one.protection, one.step);
+            }
+            add_strategy(*one.protection, one.step);
         }
     }
     std::stable_partition(all.begin(), all.end(),
                           [](const Leaving& one) { return one.step.verdict == Verdict::can; });
+}
+
+/// KubeVirt takes a limit of 0 as it is (dossier §6.5).
+std::string why_none_begins(const MoveLimits& limits) {
+    const char* limit = limits.outbound == 0     ? "parallelOutboundMigrationsPerNode"
+                        : limits.in_cluster == 0 ? "parallelMigrationsPerCluster"
+                                                 : nullptr;
+    return limit == nullptr
+               ? std::string{}
+               : std::string{limit} + " of the KubeVirt object is 0: KubeVirt begins no migration";
 }
 
 void add_notes(const Placement& placement, std::vector<std::string>& notes) {
@@ -224,10 +271,18 @@ Result<DrainPlan> drain_plan(const Objects& objects, std::string_view node, Wall
     plan.node = (*found)->meta.name;
     const auto limits = move_limits(kubevirt_in_force(objects.kubevirts));
     plan.at_once = std::min(limits.outbound, limits.in_cluster);
+    plan.none_begins = why_none_begins(limits);
+    Protections protections;
+    for (auto& each : vm_protections(objects)) {
+        auto name = each.vmi;
+        protections.emplace(std::move(name), std::move(each));
+    }
     Planner planner(objects, now, map);
-    auto all = leaving(objects, plan.node, planner);
-    plan_all(objects, planner, all);
-    plan.takes = schedule(all, plan.at_once);
+    auto all = leaving(objects, plan.node, planner, protections);
+    plan_all(plan, planner, all);
+    if (plan.at_once > 0) {
+        plan.takes = schedule(all, plan.at_once);
+    }
     for (auto& one : all) {
         add_notes(one.placement, plan.notes);
         plan.steps.push_back(std::move(one.step));
@@ -236,35 +291,43 @@ Result<DrainPlan> drain_plan(const Objects& objects, std::string_view node, Wall
 }
 
 std::string summary(const DrainPlan& plan) {
-    const auto number = [&plan](Verdict verdict) {
-        return std::count_if(plan.steps.begin(), plan.steps.end(),
-                             [verdict](const auto& step) { return step.verdict == verdict; });
-    };
-    const auto leave = number(Verdict::can);
-    const auto stay = number(Verdict::cannot);
-    const auto open = number(Verdict::unknown);
-    const auto untimed = std::count_if(plan.steps.begin(), plan.steps.end(), [](const auto& step) {
-        return step.verdict == Verdict::can && !step.takes;
-    });
     if (plan.steps.empty()) {
         return "no VM runs on " + plan.node;
     }
+    std::map<Verdict, std::size_t> number;  // of those that a drain does not shut down
+    std::size_t shut_down = 0;
+    std::size_t untimed = 0;
+    seconds takes{0};
+    for (const auto& step : plan.steps) {
+        if (step.shut_down) {
+            ++shut_down;
+            continue;
+        }
+        ++number[step.verdict];
+        if (step.verdict == Verdict::can && !step.takes) {
+            ++untimed;
+        }
+        takes = std::max(takes, step.begins.value_or(seconds{0}) + step.takes.value_or(seconds{0}));
+    }
+    const auto leave = number[Verdict::can];
     auto text = std::to_string(leave) + " of " + std::to_string(plan.steps.size()) +
                 (plan.steps.size() == 1 ? " VM can leave" : " VMs can leave");
     if (leave > untimed) {
-        text += ", in about " + age_text(plan.takes) + " with " + std::to_string(plan.at_once) +
-                " at once";
+        text +=
+            ", in about " + age_text(takes) + " with " + std::to_string(plan.at_once) + " at once";
     }
-    if (untimed > 0) {
-        text += "; of " + std::to_string(untimed) + " it is not told how long they take";
-    }
-    if (stay > 0) {
-        text += "; " + std::to_string(stay) + (stay == 1 ? " stays" : " stay");
-    }
-    if (open > 0) {
-        text += "; " + std::to_string(open) + " cannot be told";
-    }
-    return text;
+    const auto add = [&text](std::size_t many, const std::string& what) {
+        if (many > 0) {
+            text += "; " + what;
+        }
+    };
+    add(untimed, "of " + std::to_string(untimed) + " it is not told how long they take");
+    add(shut_down, std::to_string(shut_down) + " would be shut down by a drain");
+    const auto stay = number[Verdict::cannot];
+    add(stay, std::to_string(stay) + (stay == 1 ? " stays" : " stay"));
+    const auto open = number[Verdict::unknown];
+    add(open, std::to_string(open) + " cannot be told");
+    return text + (plan.none_begins.empty() ? "" : "; " + plan.none_begins);
 }
 
 }  // namespace scout::cluster

@@ -40,6 +40,7 @@ protected:
             told.rooms.push_back(room);
         }
         objects.kubevirts.push_back(test::kubevirt_object());
+        objects.kubevirts.front().eviction_strategy = text("LiveMigrate");
     }
     /// On node a, with a launcher of that many GiB.
     kube::Vmi& add(const std::string& name, std::int64_t memory) {
@@ -172,9 +173,102 @@ TEST_F(DrainPlanTest, WhatStaysComesLastWithTheReason) {
 
     EXPECT_EQ(steps(answer).back(), "shop/stays: cannot");
     EXPECT_THAT(answer.steps.back().why, HasSubstr("DisksNotLiveMigratable"));
-    EXPECT_THAT(answer.steps.front().why, HasSubstr("eviction strategy is None"));
-    EXPECT_THAT(summary(answer), HasSubstr("1 of 2 VMs can leave"));
-    EXPECT_THAT(summary(answer), HasSubstr("1 stays"));
+    EXPECT_FALSE(answer.steps.back().shut_down) << "a drain waits for it";
+    EXPECT_THAT(summary(answer), HasSubstr("0 of 2 VMs can leave; 1 would be shut down by a drain; "
+                                           "1 stays"));
+}
+
+TEST_F(DrainPlanTest, WhatADrainShutsDownIsCountedApartAndGoesAfterTheOthers) {
+    add("none", 3).eviction_strategy = text("None");
+    add("moved", 2);
+
+    const auto answer = plan();
+
+    EXPECT_THAT(steps(answer), ElementsAre("shop/moved > b", "shop/none > c"));
+    EXPECT_FALSE(answer.steps[0].shut_down);
+    EXPECT_TRUE(answer.steps[1].shut_down);
+    EXPECT_THAT(answer.steps[1].why, HasSubstr("its eviction strategy is None"));
+    EXPECT_THAT(summary(answer), testing::StartsWith("1 of 2 VMs can leave, in about "));
+    EXPECT_THAT(summary(answer), testing::EndsWith("at once; 1 would be shut down by a drain"));
+
+    objects.kubevirts.front().eviction_strategy = {};
+    EXPECT_EQ(summary(plan()), "0 of 2 VMs can leave; 2 would be shut down by a drain");
+}
+
+TEST_F(DrainPlanTest, WhatMayBeMovedIfPossibleIsShutDownUnlessItIsMigratable) {
+    auto& vmi = add("maybe", 2);
+    vmi.eviction_strategy = text("LiveMigrateIfPossible");
+    EXPECT_TRUE(plan().steps[0].shut_down);
+    vmi.conditions.push_back({.type = text("LiveMigratable"),
+                              .status = text("True"),
+                              .reason = {},
+                              .message = {},
+                              .since = {}});
+    EXPECT_FALSE(plan().steps[0].shut_down);
+    vmi.conditions.front().status = text("False");
+    EXPECT_THAT(plan().steps[0].why, testing::EndsWith("; a drain shuts it down"));
+}
+
+TEST_F(DrainPlanTest, LimitOfNoneLetsNoneLeave) {
+    add("one", 2);
+    add("two", 2);
+    auto& limits = objects.kubevirts.front().migrations;
+    limits.outbound_per_node = 0;
+
+    const auto answer = plan();
+
+    EXPECT_EQ(answer.at_once, 0U);
+    EXPECT_THAT(steps(answer), ElementsAre("shop/one: cannot", "shop/two: cannot"));
+    EXPECT_EQ(answer.steps[0].candidates, 2U);
+    EXPECT_FALSE(answer.steps[0].begins);
+    EXPECT_EQ(answer.takes.count(), 0);
+    EXPECT_EQ(summary(answer),
+              "0 of 2 VMs can leave; 2 stay; parallelOutboundMigrationsPerNode of the KubeVirt "
+              "object is 0: KubeVirt begins no migration");
+    limits.outbound_per_node = 2;
+    limits.per_cluster = 0;
+    EXPECT_THAT(summary(plan()), HasSubstr("; parallelMigrationsPerCluster of "));
+}
+
+/// The first one goes to the other zone, and does not count in its old one any more.
+TEST_F(DrainPlanTest, WhatHasLeftIsNotCountedWhereItWas) {
+    for (const char* name : {"x", "y"}) {
+        add(name, 5);
+        told.pods.back().pod.labels["app"] = "pair";
+        VmiWishes wishes;
+        wishes.meta = objects.vmis.back().meta;
+        wishes.pod.labels = {{"app", "pair"}};
+        scheduling::SpreadConstraint spread;
+        spread.topology = "zone";
+        spread.pods.emplace().labels = {{"app", "pair"}};
+        wishes.pod.spread = {spread};
+        told.wishes.push_back(wishes);
+    }
+    for (auto& node : objects.nodes) {
+        auto labels = test::plain_labels();
+        labels["kubernetes.io/hostname"] = node.meta.name;
+        labels["zone"] = node.meta.name == "c" ? "2" : "1";
+        node = test::node_object(node.meta.name, labels);
+    }
+
+    // On c both of them have no room.
+    EXPECT_THAT(steps(plan()), ElementsAre("shop/x > c", "shop/y > b"));
+}
+
+TEST_F(DrainPlanTest, NodesAreFullHoweverMuchIsAskedFor) {
+    add("tiny", 0);
+    for (int i = 0; i < 2; ++i) {
+        ScheduledPod pod;
+        pod.meta = {.space = text("shop"), .name = "p", .uid = {}, .version = "1"};
+        pod.pod.node = "b";
+        pod.pod.requests = {{"memory", INT64_MAX}};
+        told.pods.push_back(pod);
+    }
+    EXPECT_THAT(steps(plan()), ElementsAre("shop/tiny > c"));
+
+    told.rooms.clear();
+    told.pods.resize(1);
+    EXPECT_THAT(steps(plan()), ElementsAre("shop/tiny > b")) << "what nodes have is not told";
 }
 
 TEST_F(DrainPlanTest, OtherVmsAreNoneOfIt) {
