@@ -19,27 +19,19 @@ using kube::Nested;
 
 namespace {
 
-struct NodeAsk {
+/// One of the matchExpressions or matchFields, of nodes and of pods.
+struct Asking {
     migration::NodeRequirement asked;
 };
-Status read_json(JsonValue value, NodeAsk& target) {
+Status read_json(JsonValue value, Asking& target) {
     auto& [key, op, values] = target.asked;
     return read_members(value, Field{"key", key}, Field{"operator", op}, Field{"values", values});
 }
 
-struct LabelAsk {
-    scheduling::LabelRequirement asked;
-};
-Status read_json(JsonValue value, LabelAsk& target) {
-    auto& [key, op, values] = target.asked;
-    return read_members(value, Field{"key", key}, Field{"operator", op}, Field{"values", values});
-}
-
-template <class Ask, class Asked>
-std::vector<Asked> taken(std::vector<Ask> asks) {
-    std::vector<Asked> out;
-    out.reserve(asks.size());
-    for (auto& each : asks) {
+std::vector<migration::NodeRequirement> taken(std::vector<Asking> all) {
+    std::vector<migration::NodeRequirement> out;
+    out.reserve(all.size());
+    for (auto& each : all) {
         out.push_back(std::move(each.asked));
     }
     return out;
@@ -50,9 +42,9 @@ struct Selector {
 };
 Status read_json(JsonValue value, Selector& target) {
     PlainLabels labels{target.selector.labels};
-    std::vector<LabelAsk> asks;
+    std::vector<Asking> asks;
     auto done = read_members(value, Field{"matchLabels", labels}, Field{"matchExpressions", asks});
-    target.selector.expressions = taken<LabelAsk, scheduling::LabelRequirement>(std::move(asks));
+    target.selector.expressions = taken(std::move(asks));
     return done;
 }
 
@@ -64,12 +56,12 @@ struct Term {
     migration::NodeSelectorTerm term;
 };
 Status read_json(JsonValue value, Term& target) {
-    std::vector<NodeAsk> expressions;
-    std::vector<NodeAsk> fields;
+    std::vector<Asking> expressions;
+    std::vector<Asking> fields;
     auto done =
         read_members(value, Field{"matchExpressions", expressions}, Field{"matchFields", fields});
-    target.term.expressions = taken<NodeAsk, migration::NodeRequirement>(std::move(expressions));
-    target.term.fields = taken<NodeAsk, migration::NodeRequirement>(std::move(fields));
+    target.term.expressions = taken(std::move(expressions));
+    target.term.fields = taken(std::move(fields));
     return done;
 }
 

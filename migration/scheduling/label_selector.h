@@ -7,18 +7,13 @@
 #include <vector>
 
 #include "migration/labels.h"
+#include "migration/node_selector.h"
 
 /// Label selectors, as pods choose other pods with them (metav1.LabelSelector). Pure; any thread.
 namespace scout::migration::scheduling {
 
-/// One of the matchExpressions.
-struct LabelRequirement {
-    std::string key;
-    std::string op;  ///< In, NotIn, Exists, DoesNotExist
-    std::vector<std::string> values;
-
-    friend bool operator==(const LabelRequirement&, const LabelRequirement&) = default;
-};
+/// One of the matchExpressions: In, NotIn, Exists, DoesNotExist. Written like those of nodes.
+using LabelRequirement = NodeRequirement;
 
 /// All of it must be met. Without anything it matches everything.
 struct LabelSelector {
