@@ -199,6 +199,9 @@ StuckVmFacts Index::facts_of(const std::string& name, const kube::VmiRecord* vmi
     const auto* marked = kube::find_condition(vmi->conditions, "EvictionRequested");
     facts.mark_since = is_true(marked) ? marked->since : WallTime{};
     facts.selinux_context = !vmi->selinux_context.empty();
+    if (vmi->move && !vmi->move->completed) {
+        facts.moving_to = vmi->move->target_node.str();
+    }
     for (const auto& active : vmi->active_pods) {
         const auto pod = pods_.find(active.uid);
         if (pod != pods_.end() && pod->second->phase != "Succeeded" &&

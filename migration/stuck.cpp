@@ -188,6 +188,10 @@ bool Judge::judge_waiting_here() {
     if (!move_->blocked.empty()) {
         return set(StuckState::blocked, move_->blocked, "see what the condition names");
     }
+    if (vm_.active_pods.size() > 1 && !vm_.moving_to.empty()) {
+        return set(StuckState::two_active_pods,
+                   "the migration to " + vm_.moving_to + ", which runs, to end", "wait");
+    }
     if (vm_.active_pods.size() > 1) {
         return set(
             StuckState::two_active_pods,
@@ -257,7 +261,12 @@ void Judge::judge_mark() {
 }
 
 void Judge::judge_moveless_mark() {
-    if (around_.nodes_known && !around_.node_there) {
+    if (!vm_.moving_to.empty()) {
+        static_cast<void>(
+            set(StuckState::being_moved,
+                "its migration to " + vm_.moving_to + ", whose VMIM is not among what was read",
+                "wait, and see the VMIMs too"));
+    } else if (around_.nodes_known && !around_.node_there) {
         static_cast<void>(
             set(StuckState::node_gone, "nothing: the Node object " + vm_.node + " is gone",
                 "nobody can evacuate or cancel; when the Node is there again both go on"));

@@ -70,7 +70,10 @@ struct StuckVmFacts {
     std::string not_migratable;  ///< reason of the condition, with its message
     bool selinux_context = true;
     std::vector<std::string> active_pods;  ///< launchers that have not ended
-    std::vector<StuckMoveFacts> moves;     ///< of this VMI, in any order
+    /// Node to which a migration runs, by the VMI itself, whether its VMIM is known or not; empty:
+    /// none does.
+    std::string moving_to;
+    std::vector<StuckMoveFacts> moves;  ///< of this VMI, in any order
 };
 
 /// What the VM's surroundings say.

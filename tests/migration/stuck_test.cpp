@@ -138,6 +138,12 @@ TEST(StuckTest, MarksAreToldByWhatKeepsThem) {
          StuckState::stale_mark, "first VMIM", false},
         {"two pods", [](auto& vm, auto&) { vm.active_pods = {"a", "b"}; },
          StuckState::two_active_pods, "2 launchers"},
+        {"two pods of a move that runs",
+         [](auto& vm, auto&) {
+             vm.active_pods = {"a", "b"};
+             vm.moving_to = "n7";
+         },
+         StuckState::being_moved, "its migration to n7"},
         {"under way", [](auto& vm, auto&) { vm.moves = {evacuation("PreparingTarget", noon)}; },
          StuckState::being_moved, "PreparingTarget"},
         {"just made", [](auto& vm, auto&) { vm.moves = {evacuation("", noon)}; },
