@@ -15,6 +15,7 @@
 #include "cluster/scheduling_objects.h"
 #include "cluster/vm_placement.h"
 #include "cluster/vm_protection.h"
+#include "cluster/vm_scheduling.h"
 #include "migration/cheapest_change.h"
 #include "migration/eviction.h"
 
@@ -92,14 +93,27 @@ std::map<std::string, std::int64_t, std::less<>> free_memory(const SchedulingObj
 class Planner {
 public:
     Planner(const Objects& objects, WallTime now, const migration::CpuMap* map)
-        : objects_(objects), now_(now), map_(map) {}
+        : objects_(objects), now_(now), map_(map) {
+        view_.emplace(objects_);
+    }
+    Planner(const Planner&) = delete;
+    Planner& operator=(const Planner&) = delete;
+    Planner(Planner&&) = delete;
+    Planner& operator=(Planner&&) = delete;
+    ~Planner() = default;
 
     [[nodiscard]] Placement place(const kube::Vmi& vmi) const {
-        return place_vmi(objects_, vmi, now_, map_);
+        return place_vmi(objects_, vmi, now_, map_, {}, &*view_);
     }
 
-    /// Gives it a place, if there is one.
+    /// Gives it a place, if there is one. One that moves has its own, and its launcher is there.
     void plan(Leaving& one) {
+        const auto& move = one.vmi->migration;
+        if (move && !move->completed && !move->target_node.empty()) {
+            one.step.verdict = Verdict::can;
+            one.step.target = move->target_node.str();
+            return;
+        }
         const auto placement = place(*one.vmi);
         const auto free = free_memory(*objects_.scheduling);
         const auto free_of = [&free](const std::string& node) {
@@ -143,9 +157,11 @@ private:
         launcher->pod.node = node;
         launcher->pod.requests = launcher->when_new;
         objects_.scheduling = std::move(told);
+        view_.emplace(objects_);
     }
 
     Objects objects_;
+    std::optional<SchedulingView> view_;
     WallTime now_;
     const migration::CpuMap* map_;
 };
@@ -227,6 +243,11 @@ void plan_all(const DrainPlan& plan, Planner& planner, std::vector<Leaving>& all
         } else {
             one.step.why = plan.none_begins;
         }
+        const auto& move = one.vmi->migration;
+        if (move && !move->completed && one.step.verdict == Verdict::can) {
+            one.step.why = "it moves there already";
+            continue;
+        }
         if (one.protection != nullptr) {
             if (one.step.verdict == Verdict::can) {
                 add_forecast(*one.protection, one.step);
@@ -282,6 +303,11 @@ Result<DrainPlan> drain_plan(const Objects& objects, std::string_view node, Wall
     plan_all(plan, planner, all);
     if (plan.at_once > 0) {
         plan.takes = schedule(all, plan.at_once);
+    }
+    if (objects.vmis.empty()) {
+        plan.notes.emplace_back(
+            "no VMIs at all are known: give them too, or have the right to list "
+            "them");
     }
     for (auto& one : all) {
         add_notes(one.placement, plan.notes);

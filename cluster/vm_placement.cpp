@@ -149,7 +149,7 @@ std::vector<std::string> other_demands(const kube::Vmi& vmi, bool scheduling_kno
 class Search {
 public:
     Search(const Objects& objects, const kube::Vmi& vmi, const migration::MovingVm& moving,
-           const migration::CpuMap* map)
+           const migration::CpuMap* map, const SchedulingView* view)
         : objects_(objects),
           pod_(migration::target_pod(moving)),
           cpu_(migration::assumed_guest(moving, pod_, map)),
@@ -158,7 +158,10 @@ public:
           map_(map) {
         const auto* launcher = launcher_of(objects, vmi);
         if (objects.scheduling != nullptr && !blocked_) {
-            scheduling_.emplace(objects, vmi, launcher, pod_);
+            if (view == nullptr) {
+                view = &own_view_.emplace(objects);
+            }
+            scheduling_.emplace(*view, vmi, launcher, pod_);
         }
         not_judged_ = other_demands(vmi, scheduling_.has_value(),
                                     scheduling_ && scheduling_->knows_resources());
@@ -217,6 +220,7 @@ private:
     migration::PreparedGuest guest_;
     std::optional<Reason> blocked_;
     const migration::CpuMap* map_;
+    std::optional<SchedulingView> own_view_;
     std::optional<VmScheduling> scheduling_;
     std::vector<std::string> not_judged_;  ///< of its specification
 };
@@ -334,12 +338,13 @@ Result<const kube::Vmi*> find_vmi(const Objects& objects, std::string_view name,
 }
 
 migration::Placement place_vmi(const Objects& objects, const kube::Vmi& vmi, WallTime now,
-                               const migration::CpuMap* map, const migration::MoveWish& wish) {
+                               const migration::CpuMap* map, const migration::MoveWish& wish,
+                               const SchedulingView* view) {
     const auto own = find_node(objects, vmi.node.view());
     auto vm = moving_vm(objects, vmi, launcher_of(objects, vmi), own ? *own : nullptr);
     vm.added = wish.added;
     vm.term = wish.term;
-    const Search search(objects, vmi, vm, map);
+    const Search search(objects, vmi, vm, map, view);
     const bool runs = !search.blocked() || search.blocked()->code != ReasonCode::not_running;
     migration::Placement placement;
     placement.subject = full_name(vmi.meta);

@@ -16,6 +16,8 @@
 /// Where VMIs of a cluster can go, from its objects alone. Pure.
 namespace scout::cluster {
 
+class SchedulingView;
+
 /// "NAMESPACE/NAME", or the name alone where there is no namespace.
 [[nodiscard]] std::string full_name(const kube::ObjectMeta& meta);
 
@@ -28,12 +30,14 @@ namespace scout::cluster {
 /// (migration/target_pod.h), nodes that take no VMs now, and what keeps the VMI itself from being
 /// migrated. Truth layer: objects do not tell the CPU of a running guest, so that of a host-model
 /// guest is taken from its selectors or, before its first migration, from the labels of its node; a
-/// note says so. Affinity, other taints than a cordon's and resources are not judged; a note says
-/// that too. `map` may be null. The placement's subject is "NAMESPACE/NAME". `wish`: what its
-/// migration asks for besides.
+/// note says so. What kube-scheduler goes by is judged where the objects have their `scheduling`;
+/// else a note says that it is not. `map` may be null. The placement's subject is
+/// "NAMESPACE/NAME". `wish`: what its migration asks for besides. `view`: of these objects, where
+/// many VMIs are asked about; null: one is made.
 [[nodiscard]] migration::Placement place_vmi(const Objects& objects, const kube::Vmi& vmi,
                                              WallTime now, const migration::CpuMap* map,
-                                             const migration::MoveWish& wish = {});
+                                             const migration::MoveWish& wish = {},
+                                             const SchedulingView* view = nullptr);
 
 /// Labels that the VMI's next target pod asks for, whatever its migration adds: all but the vendor,
 /// which KubeVirt adds only where none is asked for yet (dossier §5.4, step 4).

@@ -23,13 +23,16 @@ migration::Reason doubt(std::string text, std::vector<std::string> keys) {
 
 }  // namespace
 
-VmScheduling::VmScheduling(const Objects& objects, const kube::Vmi& vmi,
-                           const kube::LauncherPod* launcher, const migration::TargetPod& target)
+SchedulingView::SchedulingView(const Objects& objects)
     : objects_(objects),
       cluster_(scheduling_cluster(*objects.scheduling, objects.nodes, objects.namespaces)),
-      target_(render_target(objects, vmi, launcher, target, cluster_)),
-      filters_(cluster_),
-      ready_(filters_, target_.pod) {}
+      filters_(cluster_) {}
+
+VmScheduling::VmScheduling(const SchedulingView& view, const kube::Vmi& vmi,
+                           const kube::LauncherPod* launcher, const migration::TargetPod& target)
+    : view_(view),
+      target_(render_target(view.objects(), vmi, launcher, target, view.cluster())),
+      ready_(view.filters(), target_.pod) {}
 
 bool VmScheduling::tolerates_cordons() const {
     return scheduling::tolerates_cordon(target_.pod);
@@ -59,7 +62,7 @@ bool VmScheduling::is_tolerated_perhaps(const scheduling::Node& node) const {
 
 void VmScheduling::judge(std::size_t at, migration::Comparison& answer) const {
     const bool labels_refuse = answer.gate == Verdict::cannot;
-    const auto& node = cluster_.nodes.at(at);
+    const auto& node = view_.cluster().nodes.at(at);
     for (auto& finding : ready_.judge(at)) {
         auto& reason = finding.reason;
         if (is_told(reason, labels_refuse, node)) {
@@ -100,14 +103,16 @@ void VmScheduling::add_doubts(const scheduling::Node& node, migration::Compariso
 }
 
 bool VmScheduling::knows_resources() const {
-    return target_.amounts_known && std::any_of(cluster_.nodes.begin(), cluster_.nodes.end(),
+    const auto& nodes = view_.cluster().nodes;
+    return target_.amounts_known && std::any_of(nodes.begin(), nodes.end(),
                                                 [](const auto& node) { return node.allocatable; });
 }
 
 std::vector<std::string> VmScheduling::notes() const {
     std::vector<std::string> out;
-    const auto& told = *objects_.scheduling;
+    const auto& told = *view_.objects().scheduling;
     const auto& claims = target_.pod.claims;
+    const auto& cluster = view_.cluster();
     if (told.pods.empty()) {
         out.emplace_back(
             "no pods are known: whether what it asks for is free, and what others keep "
@@ -119,9 +124,9 @@ std::vector<std::string> VmScheduling::notes() const {
         out.emplace_back(
             "of all pods only launchers are known: what others take or keep away is not counted");
     }
-    if (!claims.empty() && (!cluster_.claims || !cluster_.volumes)) {
+    if (!claims.empty() && (!cluster.claims || !cluster.volumes)) {
         out.push_back("from where its volumes can be reached is not judged: " +
-                      std::string{!cluster_.claims ? "the claims " : "the volumes of the claims "} +
+                      std::string{!cluster.claims ? "the claims " : "the volumes of the claims "} +
                       name_list(claims, claims.size()) + " are not known");
     } else if (!claims.empty() && told.csi_nodes.empty()) {
         out.emplace_back("how many volumes a node takes is not judged: no CSINodes are known");

@@ -12,14 +12,39 @@
 
 namespace scout::cluster {
 
+/// The objects of one moment as the scheduler sees them, made ready for many VMIs. Refers to them;
+/// they must have their `scheduling`.
+class SchedulingView {
+public:
+    explicit SchedulingView(const Objects& objects);
+    explicit SchedulingView(const Objects&& objects) = delete;
+    SchedulingView(const SchedulingView&) = delete;
+    SchedulingView& operator=(const SchedulingView&) = delete;
+    SchedulingView(SchedulingView&&) = delete;
+    SchedulingView& operator=(SchedulingView&&) = delete;
+    ~SchedulingView() = default;
+
+    [[nodiscard]] const Objects& objects() const noexcept { return objects_; }
+    [[nodiscard]] const migration::scheduling::Cluster& cluster() const noexcept {
+        return cluster_;
+    }
+    [[nodiscard]] const migration::scheduling::Filters& filters() const noexcept {
+        return filters_;
+    }
+
+private:
+    const Objects& objects_;
+    migration::scheduling::Cluster cluster_;
+    migration::scheduling::Filters filters_;
+};
+
 /// What kube-scheduler would say of the target pod of a VMI's next migration, beyond the labels
-/// that KubeVirt asks for (those are migration/target_pod.h). Refers to all that it is given; the
-/// objects must have their `scheduling`.
+/// that KubeVirt asks for (those are migration/target_pod.h). Refers to the view.
 class VmScheduling {
 public:
     /// `launcher`: runs it now; null if it is not known.
-    VmScheduling(const Objects& objects, const kube::Vmi& vmi, const kube::LauncherPod* launcher,
-                 const migration::TargetPod& target);
+    VmScheduling(const SchedulingView& view, const kube::Vmi& vmi,
+                 const kube::LauncherPod* launcher, const migration::TargetPod& target);
     VmScheduling(const VmScheduling&) = delete;
     VmScheduling& operator=(const VmScheduling&) = delete;
     VmScheduling(VmScheduling&&) = delete;
@@ -44,10 +69,8 @@ private:
     [[nodiscard]] bool is_tolerated_perhaps(const migration::scheduling::Node& node) const;
     void add_doubts(const migration::scheduling::Node& node, migration::Comparison& answer) const;
 
-    const Objects& objects_;
-    migration::scheduling::Cluster cluster_;
+    const SchedulingView& view_;
     RenderedTarget target_;
-    migration::scheduling::Filters filters_;
     migration::scheduling::PodFilters ready_;
 };
 

@@ -271,6 +271,26 @@ TEST_F(DrainPlanTest, NodesAreFullHoweverMuchIsAskedFor) {
     EXPECT_THAT(steps(plan()), ElementsAre("shop/tiny > b")) << "what nodes have is not told";
 }
 
+TEST_F(DrainPlanTest, WhatMovesAlreadyGoesWhereItGoes) {
+    auto& vmi = add("moving", 2);
+    kube::MigrationState move;
+    move.target_node = text("c");
+    vmi.migration = move;
+    auto target = told.pods.back();
+    target.meta.name = target.pod.name = "l-target";
+    target.pod.node = "c";
+    told.pods.push_back(target);
+
+    const auto answer = plan();
+
+    EXPECT_THAT(steps(answer), ElementsAre("shop/moving > c"));
+    EXPECT_EQ(answer.steps.front().why, "it moves there already");
+}
+
+TEST_F(DrainPlanTest, WithoutAnyVmiItIsSaidThatNoneIsKnown) {
+    EXPECT_THAT(plan().notes, testing::Contains(HasSubstr("no VMIs at all are known")));
+}
+
 TEST_F(DrainPlanTest, OtherVmsAreNoneOfIt) {
     add("other", 2).node = text("b");
     objects.launchers.back().node = text("b");
