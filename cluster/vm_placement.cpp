@@ -10,9 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/edit_distance.h"
 #include "cluster/judge_node.h"
-#include "cluster/name_list.h"
 #include "cluster/node_state.h"
 #include "cluster/vm_scheduling.h"
 #include "migration/frozen_selectors.h"
@@ -278,64 +276,7 @@ std::vector<std::string> notes_of(const Objects& objects, const kube::Vmi& vmi,
     return notes;
 }
 
-std::string listed(const std::vector<const kube::Vmi*>& vmis) {
-    constexpr std::size_t most = 5;
-    std::vector<std::string> names;
-    for (std::size_t i = 0; i < std::min(most, vmis.size()); ++i) {
-        names.push_back(full_name(vmis[i]->meta));
-    }
-    return name_list(names, vmis.size());
-}
-
-Error no_such_vmi(const Objects& objects, std::string_view name, std::string_view node) {
-    std::vector<std::string> names;
-    for (const auto& vmi : objects.vmis) {
-        names.push_back(vmi.meta.name);
-        names.push_back(full_name(vmi.meta));
-    }
-    const auto near = nearest(name, names);
-    const bool is_node = std::any_of(objects.nodes.begin(), objects.nodes.end(),
-                                     [name](const auto& one) { return one.meta.name == name; });
-    if (is_node) {
-        return {Errc::not_found, "no VMI '" + std::string{name} +
-                                     "', but a node is called so: for a guest of host-model that "
-                                     "starts there ask for 'host-model@" +
-                                     std::string{name} + "'"};
-    }
-    return {Errc::not_found,
-            "no VMI '" + std::string{name} + "'" +
-                (node.empty() ? "" : " on node " + std::string{node}) +
-                (near.empty() || near == name ? "" : "; did you mean '" + near + "'?") +
-                (objects.vmis.empty() ? "; there are no VMIs at all among the objects: give them "
-                                        "too, or have the right to list them"
-                                      : "")};
-}
-
 }  // namespace
-
-std::string full_name(const kube::ObjectMeta& meta) {
-    return meta.space.empty() ? meta.name : meta.space.str() + "/" + meta.name;
-}
-
-Result<const kube::Vmi*> find_vmi(const Objects& objects, std::string_view name,
-                                  std::string_view node) {
-    std::vector<const kube::Vmi*> found;
-    for (const auto& vmi : objects.vmis) {
-        const bool named = vmi.meta.name == name || full_name(vmi.meta) == name ||
-                           (!name.empty() && vmi.meta.uid == name);
-        if (named && (node.empty() || vmi.node == node)) {
-            found.push_back(&vmi);
-        }
-    }
-    if (found.empty()) {
-        return fail(no_such_vmi(objects, name, node));
-    }
-    if (found.size() > 1) {
-        return fail(Errc::invalid, "several VMIs are called '" + std::string{name} +
-                                       "': " + listed(found) + "; name one as NAMESPACE/NAME");
-    }
-    return found.front();
-}
 
 migration::Placement place_vmi(const Objects& objects, const kube::Vmi& vmi, WallTime now,
                                const migration::CpuMap* map, const migration::MoveWish& wish,
