@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "migration/stuck.h"
+
+namespace scout::migration {
+
+BackOff back_off(std::vector<StuckMoveFacts> moves) {
+    std::erase_if(moves, [](const StuckMoveFacts& move) { return !move.backs_off; });
+    std::stable_sort(moves.begin(), moves.end(), [](const auto& a, const auto& b) {
+        return a.created != b.created ? a.created > b.created : a.failed_at > b.failed_at;
+    });
+    if (!moves.empty() && !moves.front().is_final()) {
+        moves.erase(moves.begin());
+    }
+    BackOff out;
+    for (const auto& move : moves) {
+        if (move.phase == "Succeeded") {
+            break;
+        }
+        out.failed += move.phase == "Failed" && !move.deleting ? 1U : 0U;
+    }
+    if (out.failed > 0 && moves.front().failed_at != WallTime{}) {
+        out.next_try = moves.front().failed_at + evacuation_back_off(out.failed);
+    }
+    return out;
+}
+
+}  // namespace scout::migration
