@@ -156,6 +156,10 @@ public:
     [[nodiscard]] std::vector<YamlDocument> take() { return std::move(documents_); }
 
     void OnDocumentStart(const YAML::Mark& mark) override {
+        // Where the parser takes nothing it would begin the same document for ever.
+        if (std::exchange(begun_at_, mark.pos) == mark.pos) {
+            throw YAML::ParserException(mark, "expected YAML, found what is none");
+        }
         documents_.push_back({.line = line_of(mark), .json = {}});
         empty_ = true;
     }
@@ -255,6 +259,7 @@ private:
     std::vector<YamlDocument> documents_;
     std::vector<Level> levels_;
     bool empty_ = true;
+    std::optional<int> begun_at_;
 };
 
 }  // namespace

@@ -101,6 +101,11 @@ TEST(YamlJsonTest, FaultsNameTheLine) {
     EXPECT_NE(fault_of("a: 1\n? [1]\n: 2\n").find("expected a text as key"), std::string::npos);
 }
 
+TEST(YamlJsonTest, WhatTheParserDoesNotTakeIsNotBegunForEver) {
+    EXPECT_NE(fault_of("&\xff,").find("line 1: expected YAML"), std::string::npos);
+    EXPECT_EQ(fault_of("---\n---\na: 1\n---\n"), "no fault");
+}
+
 TEST(YamlJsonTest, DeepNestingEndsInAFault) {
     EXPECT_NE(fault_of(std::string(100'000, '[')), "no fault");
     EXPECT_NE(fault_of(std::string(100'000, '{')), "no fault");
