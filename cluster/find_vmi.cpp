@@ -12,12 +12,11 @@ namespace scout::cluster {
 namespace {
 
 std::string listed(const std::vector<const kube::Vmi*>& vmis) {
-    constexpr std::size_t most = 5;
     std::vector<std::string> names;
-    for (std::size_t i = 0; i < std::min(most, vmis.size()); ++i) {
-        names.push_back(full_name(vmis[i]->meta));
+    for (const auto* vmi : vmis) {
+        names.push_back(full_name(vmi->meta));
     }
-    return name_list(names, vmis.size());
+    return first_names(names);
 }
 
 Error no_such_vmi(const Objects& objects, std::string_view name, std::string_view node) {

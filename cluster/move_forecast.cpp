@@ -24,14 +24,6 @@ using migration::Verdict;
 
 constexpr std::string_view hostname_key = "kubernetes.io/hostname";
 
-/// The first names of them, for messages.
-std::string listed(const std::vector<std::string>& names) {
-    constexpr std::size_t most = 5;
-    return name_list(
-        {names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(most, names.size()))},
-        names.size());
-}
-
 /// Null, with the reason, if there is none.
 Result<const kube::Vmi*> vmi_of(const Objects& objects, const MoveRequest& request,
                                 std::vector<MoveReason>& refusals) {
@@ -100,10 +92,10 @@ public:
     void tell(MoveForecast& out) const {
         for (const auto& group : groups_) {
             out.reasons.push_back(
-                {.code = group.code, .text = listed(group.nodes) + ": " + group.text});
+                {.code = group.code, .text = first_names(group.nodes) + ": " + group.text});
         }
         if (!more_.empty()) {
-            out.notes.push_back("scoutctl where tells what stands against " + listed(more_));
+            out.notes.push_back("scoutctl where tells what stands against " + first_names(more_));
         }
     }
 
@@ -304,7 +296,7 @@ private:
             return;
         }
         if (const auto absent = absent_nodes(objects_, wish_); !absent.empty()) {
-            tell("node-absent", "there is no node " + listed(absent));
+            tell("node-absent", "there is no node " + first_names(absent));
             return;
         }
         tell("no-node-matches", "no node has all that is asked for: " + to_text(wish_));

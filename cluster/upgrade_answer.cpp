@@ -19,11 +19,6 @@ namespace {
 
 using migration::Verdict;
 
-std::string first_of(const std::vector<std::string>& names, std::size_t most) {
-    const auto shown = static_cast<std::ptrdiff_t>(std::min(most, names.size()));
-    return name_list({names.begin(), names.begin() + shown}, names.size());
-}
-
 constexpr std::size_t most_vmis = 20;
 constexpr std::size_t most_nodes = 10;
 constexpr std::size_t most_features = 20;
@@ -126,13 +121,14 @@ std::vector<std::string> vmi_notes(const Upgrade& upgrade) {
     std::vector<std::string> notes;
     if (const auto losing = losing_the_node(upgrade, cpus); !losing.empty()) {
         notes.push_back("VMIs: running elsewhere, could go to " + upgrade.node.meta.name +
-                        " before and cannot now: " + first_of(losing, most_vmis));
+                        " before and cannot now: " + first_names(losing, most_vmis));
     }
     if (const auto there = started_there(upgrade, cpus); !there.empty()) {
         if (const auto targets = lost_targets(upgrade); !targets.empty()) {
             notes.push_back("VMIs: running on " + upgrade.node.meta.name +
                             ", if started before the change can no longer go to " +
-                            first_of(targets, most_nodes) + ": " + first_of(there, most_vmis));
+                            first_names(targets, most_nodes) + ": " +
+                            first_names(there, most_vmis));
         }
     }
     if (notes.empty()) {
@@ -208,7 +204,7 @@ std::string profile_change_note(const CpuProfile& before, const CpuProfile& now,
     }
     const auto told = [&text](const char* what, const migration::FeatureSet& features) {
         text += std::string{"; "} + what + ": " +
-                (features.empty() ? "none" : first_of(features, most_features));
+                (features.empty() ? "none" : first_names(features, most_features));
     };
     told("features that guests started before have and it no longer offers", impact.missing_after);
     told("features that guests started now have and it did not offer", impact.missing_before);
