@@ -61,29 +61,18 @@ std::string why_not(const Placement& placement) {
     return text;
 }
 
-/// What is less than the least is the least: pods may ask for whatever they like.
-std::int64_t left_of(std::int64_t free, std::int64_t taken) {
-    std::int64_t left = 0;
-    return __builtin_sub_overflow(free, taken, &left) ? std::numeric_limits<std::int64_t>::min()
-                                                      : left;
+/// Node to which it is being moved; empty: it is not.
+std::string moving_to(const kube::Vmi& vmi) {
+    const auto& move = vmi.migration;
+    return move && !move->completed ? move->target_node.str() : std::string{};
 }
 
 /// Memory of nodes that no pod has asked for, by their names.
-std::map<std::string, std::int64_t, std::less<>> free_memory(const SchedulingObjects& objects) {
-    constexpr std::string_view memory = "memory";
-    const auto amount = [memory](const migration::scheduling::Resources& resources) {
-        const auto found = resources.find(memory);
-        return found == resources.end() ? 0 : found->second;
-    };
-    std::map<std::string, std::int64_t, std::less<>> out;
-    for (const auto& room : objects.rooms) {
-        out[room.meta.name] = room.allocatable ? amount(*room.allocatable) : 0;
-    }
-    for (const auto& pod : objects.pods) {
-        if (!pod.final) {
-            auto& free = out[pod.pod.node];
-            free = left_of(free, amount(pod.pod.requests));
-        }
+std::map<std::string_view, std::int64_t> free_memory(const SchedulingView& view) {
+    std::map<std::string_view, std::int64_t> out;
+    const auto& nodes = view.cluster().nodes;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        out[nodes[i].name] = view.filters().unrequested(i, "memory");
     }
     return out;
 }
@@ -108,22 +97,17 @@ public:
 
     /// Gives it a place, if there is one. One that moves has its own, and its launcher is there.
     void plan(Leaving& one) {
-        const auto& move = one.vmi->migration;
-        if (move && !move->completed && !move->target_node.empty()) {
+        one.step.target = moving_to(*one.vmi);
+        if (!one.step.target.empty()) {
             one.step.verdict = Verdict::can;
-            one.step.target = move->target_node.str();
             return;
         }
         const auto placement = place(*one.vmi);
-        const auto free = free_memory(*objects_.scheduling);
-        const auto free_of = [&free](const std::string& node) {
-            const auto found = free.find(node);
-            return found == free.end() ? std::int64_t{0} : found->second;
-        };
+        const auto free = free_memory(*view_);
         const std::string* best = nullptr;
         for (const auto& [node, answer] : placement.nodes) {
             if (answer.verdict == Verdict::can &&
-                (best == nullptr || free_of(node) > free_of(*best))) {
+                (best == nullptr || free.at(node) > free.at(*best))) {
                 best = &node;
             }
         }
@@ -243,8 +227,7 @@ void plan_all(const DrainPlan& plan, Planner& planner, std::vector<Leaving>& all
         } else {
             one.step.why = plan.none_begins;
         }
-        const auto& move = one.vmi->migration;
-        if (move && !move->completed && one.step.verdict == Verdict::can) {
+        if (one.step.verdict == Verdict::can && !moving_to(*one.vmi).empty()) {
             one.step.why = "it moves there already";
             continue;
         }

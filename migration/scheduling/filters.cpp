@@ -17,6 +17,12 @@ Filters::Filters(const Cluster& cluster)
     : index_(std::make_unique<const Index>(Index{cluster, place(cluster)})) {}
 Filters::~Filters() = default;
 
+std::int64_t Filters::unrequested(std::size_t node, std::string_view resource) const {
+    const auto& [there, use] = index_->nodes.at(node);
+    const auto all = there->allocatable ? amount_of(*there->allocatable, resource) : 0;
+    return all - amount_of(use.requested, resource);
+}
+
 PodFilters Filters::prepare(const Pod& pod) const {
     return {*this, pod};
 }

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <string_view>
 
 #include "migration/scheduling/cluster.h"
 #include "migration/scheduling/findings.h"
@@ -27,6 +29,10 @@ public:
     Filters(Filters&&) = delete;
     Filters& operator=(Filters&&) = delete;
     ~Filters();
+
+    /// What of the resource no pod of that node, at its place in Cluster::nodes, has asked for;
+    /// less than nothing where they ask for more than is there, or where that was not told.
+    [[nodiscard]] std::int64_t unrequested(std::size_t node, std::string_view resource) const;
 
     /// One pod made ready for all nodes. Refers to both.
     [[nodiscard]] PodFilters prepare(const Pod& pod) const;

@@ -63,11 +63,6 @@ std::vector<std::string> keys_of(const std::vector<NodeSelectorTerm>& terms) {
     return keys;
 }
 
-std::int64_t amount_of(const Resources& resources, std::string_view name) {
-    const auto found = resources.find(name);
-    return found == resources.end() ? 0 : found->second;
-}
-
 bool is_bytes(std::string_view name) {
     return name == "memory" || name == "ephemeral-storage" || name.starts_with("hugepages-");
 }

@@ -7,6 +7,11 @@
 
 namespace scout::migration::scheduling {
 
+std::int64_t amount_of(const Resources& resources, std::string_view name) {
+    const auto found = resources.find(name);
+    return found == resources.end() ? 0 : found->second;
+}
+
 void add(Resources& sum, const Resources& more) {
     constexpr auto most = std::numeric_limits<std::int64_t>::max();
     for (const auto& [name, amount] : more) {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "migration/scheduling/cluster.h"
@@ -24,6 +26,9 @@ struct PlacedNode {
 /// In the order of the cluster's nodes. Refers to the cluster. Pods of nodes that are not there are
 /// left out, as the scheduler does it.
 [[nodiscard]] std::vector<PlacedNode> place(const Cluster& cluster);
+
+/// 0 of what is not named.
+[[nodiscard]] std::int64_t amount_of(const Resources& resources, std::string_view name);
 
 /// As the scheduler adds amounts up: what is too much for 63 bits is as much as they hold.
 void add(Resources& sum, const Resources& more);
