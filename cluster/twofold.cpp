@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/twofold.h"
 
+#include "cluster/vm_placement.h"
+
 namespace scout::cluster {
 
 Result<NodeAndRoom> decode_node_and_room(kube::JsonObject& object) {
@@ -21,9 +23,7 @@ void TakeApart::take_aside(Twofold<Main, Aside>& each, std::vector<Aside>& aside
         asides.push_back(std::move(each.aside));
         return;
     }
-    const auto& space = each.meta.space;
-    left_out_.push_back({.place = (space.empty() ? "" : space.str() + "/") + each.meta.name,
-                         .reason = "not placed by: " + each.fault});
+    left_out_.push_back({.place = full_name(each.meta), .reason = "not placed by: " + each.fault});
 }
 
 void TakeApart::take(std::vector<NodeAndRoom> nodes) {

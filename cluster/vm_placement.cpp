@@ -146,15 +146,15 @@ std::vector<std::string> other_demands(const kube::Vmi& vmi, bool scheduling_kno
 /// Asks node after node about one VMI. Refers to all that it is given.
 class Search {
 public:
-    Search(const Objects& objects, const kube::Vmi& vmi, const migration::MovingVm& moving,
-           const migration::CpuMap* map, const SchedulingView* view)
+    Search(const Objects& objects, const kube::Vmi& vmi, const kube::LauncherPod* launcher,
+           const migration::MovingVm& moving, const migration::CpuMap* map,
+           const SchedulingView* view)
         : objects_(objects),
           pod_(migration::target_pod(moving)),
           cpu_(migration::assumed_guest(moving, pod_, map)),
           guest_(migration::prepare(cpu_, pod_.stock, map)),
           blocked_(why_not_movable(vmi)),
           map_(map) {
-        const auto* launcher = launcher_of(objects, vmi);
         if (objects.scheduling != nullptr && !blocked_) {
             if (view == nullptr) {
                 view = &own_view_.emplace(objects);
@@ -282,10 +282,11 @@ migration::Placement place_vmi(const Objects& objects, const kube::Vmi& vmi, Wal
                                const migration::CpuMap* map, const migration::MoveWish& wish,
                                const SchedulingView* view) {
     const auto own = find_node(objects, vmi.node.view());
-    auto vm = moving_vm(objects, vmi, launcher_of(objects, vmi), own ? *own : nullptr);
+    const auto* launcher = launcher_of(objects, vmi);
+    auto vm = moving_vm(objects, vmi, launcher, own ? *own : nullptr);
     vm.added = wish.added;
     vm.term = wish.term;
-    const Search search(objects, vmi, vm, map, view);
+    const Search search(objects, vmi, launcher, vm, map, view);
     const bool runs = !search.blocked() || search.blocked()->code != ReasonCode::not_running;
     migration::Placement placement;
     placement.subject = full_name(vmi.meta);
