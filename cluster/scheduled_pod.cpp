@@ -203,7 +203,6 @@ void take_ports(const std::vector<Container>& containers, bool init, scheduling:
 void name_pod(const kube::ObjectMeta& meta, scheduling::Pod& pod) {
     pod.space = meta.space.str();
     pod.name = meta.name;
-    pod.uid = meta.uid;
 }
 
 /// Only that it is there counts.

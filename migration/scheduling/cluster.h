@@ -75,7 +75,6 @@ struct SpreadConstraint {
 struct Pod {
     std::string space;
     std::string name;
-    std::string uid;
     std::string node;  ///< empty: none yet
     Labels labels;
     bool deleting = false;

@@ -70,16 +70,17 @@ bool PodAffinity::chooses(const PodTerm& term, const Pod& owner, const Pod& othe
     if (std::find(term.spaces.begin(), term.spaces.end(), other.space) != term.spaces.end()) {
         return true;
     }
-    if (!term.space_labels) {
-        return false;
+    return term.space_labels && matches(*term.space_labels, labels_of_space(other.space));
+}
+
+/// Of one that was not told, none.
+const Labels& PodAffinity::labels_of_space(const std::string& space) const {
+    static const Labels none;
+    if (!cluster_.spaces) {
+        return none;
     }
-    const Labels none;
-    const auto* labels = &none;
-    if (cluster_.spaces) {
-        const auto found = cluster_.spaces->find(other.space);
-        labels = found == cluster_.spaces->end() ? &none : &found->second;
-    }
-    return matches(*term.space_labels, *labels);
+    const auto found = cluster_.spaces->find(space);
+    return found == cluster_.spaces->end() ? none : found->second;
 }
 
 bool PodAffinity::chosen_by_all(const Pod& other) const {

@@ -26,6 +26,7 @@ private:
     using Places = std::map<std::pair<std::string_view, std::string_view>, std::int64_t>;
 
     [[nodiscard]] bool chooses(const PodTerm& term, const Pod& owner, const Pod& other) const;
+    [[nodiscard]] const Labels& labels_of_space(const std::string& space) const;
     [[nodiscard]] bool chosen_by_all(const Pod& other) const;
     void count(const PlacedNode& node);
     void check_terms();
