@@ -149,17 +149,21 @@ v1::EvacuationOrder to_wire(const EvacuationOrderMessage& message) {
 }
 
 EvacuationRules from_wire(const v1::EvacuationRules& rules) {
-    return {.mode = mode_from(rules.mode()),
-            .stamp = rules.stamp(),
-            .eviction_strategy = wire::cut(rules.eviction_strategy()),
-            .reserve = seconds{std::min(rules.reserve_seconds(), most_rule_seconds)},
-            .patience = seconds{std::min(rules.patience_seconds(), most_rule_seconds)}};
+    return {
+        .mode = mode_from(rules.mode()),
+        .stamp = rules.stamp(),
+        .eviction_strategy = wire::cut(rules.eviction_strategy()),
+        .reserve = seconds{std::min(rules.reserve_seconds(), most_rule_seconds)},
+        .patience = seconds{std::min(rules.patience_seconds(), most_rule_seconds)},
+        .escalation =
+            migration::escalation_named(rules.escalation()).value_or(migration::Escalation::none)};
 }
 
 EvacuationFacts from_wire(const v1::EvacuationFacts& facts) {
     EvacuationFacts out{.vmi_uid = wire::cut(facts.vmi_uid()),
                         .numbers = facts.has_numbers() ? numbers_from(facts.numbers())
                                                        : migration::MigrationSettings{},
+                        .escalated = facts.numbers().escalated(),
                         .slots = std::max(1U, facts.slots())};
     if (facts.has_vmi()) {
         out.vmi = vmi_from(facts.vmi());

@@ -50,6 +50,7 @@ FollowedLauncher::Made Evacuations::made(SteadyTime now) const {
     made.settings.reserve = rules.reserve;
     made.settings.patience = rules.patience;
     made.observed = rules.mode == EvacuationMode::observe;
+    made.escalation = rules.escalation;
     if (!there_) {
         made.leader_heard = heard_.value_or(now - rules.patience);
     }

@@ -59,6 +59,7 @@ FollowedLauncher::FollowedLauncher(std::string pod_uid, const launcher::Domain& 
       marked_at_(made.marked_at),
       observed_(made.observed),
       assumed_(made.assumed),
+      escalation_(made.escalation),
       machine_(settings_for(made, domain.vmi_uid), made.leader_heard) {
     keep(domain);
     kubelet_grace_ = made.kubelet_grace;
@@ -71,6 +72,7 @@ void FollowedLauncher::keep(const launcher::Domain& domain) {
     memory_kib_ = domain.memory_kib;
     domain_grace_ = domain.grace;
     emulated_ = domain.cpu && domain.cpu->virt_type == "qemu";
+    tied_ = !domain.cpu || !domain.cpu->ties || !domain.cpu->ties->empty();
 }
 
 void FollowedLauncher::saw(const launcher::Domain* domain, SteadyTime now) {
@@ -92,6 +94,7 @@ void FollowedLauncher::saw_vmi(migration::VmiFacts facts, SteadyTime now) {
 void FollowedLauncher::take(const EvacuationFacts& facts, SteadyTime now) {
     numbers_ = facts.numbers;
     downtime_ = facts.downtime;
+    escalated_ = facts.escalated;
     if (facts.pod) {
         pod_ = facts.pod;
     }
@@ -213,6 +216,10 @@ migration::MoveSubject FollowedLauncher::subject(SteadyTime now) const {
         auto& grace = subject.times.kubelet_grace;
         grace = std::min(grace.value_or(ends), ends);
     }
+    subject.escalation = escalation_;
+    subject.escalated = escalated_;
+    subject.left = std::chrono::floor<std::chrono::milliseconds>(machine_.cancel_at() - now);
+    subject.tied = tied_;
     subject.abort = {.emulated = emulated_, .seen = slowest_abort_};
     if (running_since_) {
         subject.running = std::chrono::floor<std::chrono::milliseconds>(now - *running_since_);
@@ -233,15 +240,18 @@ migration::MoveCandidate FollowedLauncher::candidate(SteadyTime now) const {
     const auto& vmi = machine_.vmi();
     const bool wanted =
         !vmi || wanted_move(vmi->strategy, vmi->migratable) == migration::WantedMove::move;
-    return {.duration = outlook_.duration.value_or(std::chrono::milliseconds{0}),
+    const auto duration =
+        outlook_.escalated ? std::optional{outlook_.escalated->duration} : outlook_.duration;
+    return {.duration = duration.value_or(std::chrono::milliseconds{0}),
             .left = std::chrono::floor<std::chrono::milliseconds>(machine_.cancel_at() - now),
-            .wanted = wanted && outlook_.duration.has_value(),
+            .wanted = wanted && duration.has_value(),
             .begun = machine_.is_begun(),
             .running = machine_.is_running()};
 }
 
 void FollowedLauncher::use(const Made& made, SteadyTime now) {
     assumed_ = made.assumed;
+    escalation_ = made.escalation;
     machine_.use(settings_for(made, vmi_uid_), now);
 }
 

@@ -34,6 +34,7 @@ public:
         SteadyTime leader_heard;
         SteadyTime marked_at;   ///< at the latest
         bool observed = false;  ///< nothing is held or asked for; what would be is told
+        migration::Escalation escalation = migration::Escalation::none;
         /// By the kubelet's own right, at the mark; none: not known to be less than others.
         std::optional<std::chrono::seconds> kubelet_grace = {};
         std::optional<SteadyTime> node_ends = {};  ///< as node_ends()
@@ -102,10 +103,13 @@ private:
     bool observed_ = false;
     std::string verdict_;  ///< what would have been done; while observed, once it is known
     migration::MoveAssumptions assumed_;
+    migration::Escalation escalation_;
     migration::Evacuation machine_;
 
     std::uint64_t memory_kib_ = 0;
     bool emulated_ = false;
+    bool tied_ = true;
+    bool escalated_ = false;
     std::chrono::milliseconds slowest_abort_{0};
     bool abort_taken_ = false;
     std::optional<std::chrono::seconds> domain_grace_;

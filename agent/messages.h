@@ -107,6 +107,7 @@ struct EvacuationRules {
     std::string eviction_strategy;  ///< of the KubeVirt object
     std::chrono::seconds reserve{10};
     std::chrono::seconds patience{60};
+    migration::Escalation escalation = migration::Escalation::none;
 };
 
 struct ToldVmi {
@@ -129,6 +130,7 @@ struct EvacuationFacts {
     std::optional<ToldPod> pod;
     migration::MigrationSettings numbers;
     std::optional<std::chrono::milliseconds> downtime;  ///< if obeyed
+    bool escalated = false;  ///< the numbers are of a policy that was made for this move
     unsigned slots = 1;
 };
 

@@ -58,7 +58,8 @@ EvacuationDesk::EvacuationDesk(const asio::any_io_executor& loop, Sources source
               finished(ticket, outcome, std::move(result));
           },
           limits),
-      alarm_(loop) {
+      alarm_(loop),
+      scope_(loop) {
     view_.on_change([this](std::string_view vmi_uid) { take_change(vmi_uid); });
     sources_.settings.on_change([this] { take_rules(); });
     sources_.objects.kubevirts.on_change([this](const auto& /*change*/) { take_rules(); });
@@ -268,12 +269,14 @@ Task<> EvacuationDesk::run() {
 
 Task<> EvacuationDesk::stop() {
     co_await orders_.end();
+    co_await scope_.close();
 }
 
 void EvacuationDesk::look_again() {
     for (auto& [id, session] : sessions_) {
         flush(id, session);
     }
+    sweep_policies();
 }
 
 void EvacuationDesk::drained(SessionId session) {

@@ -23,6 +23,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "base/task.h"
+#include "base/task_scope.h"
 #include "cluster/evacuation_acts.h"
 #include "kube/client.h"
 #include "kube/event_recorder.h"
@@ -113,6 +114,16 @@ private:
         SteadyTime orders_filled{};
     };
     using Sessions = std::map<SessionId, Session>;
+    /// What becomes of the policy of a move.
+    enum class PolicyUse : std::uint8_t {
+        wanted,
+        over,     ///< its move has ended, or is not to be escalated any more
+        unknown,  ///< no agent names its VMI: perhaps not yet
+    };
+    struct PolicyCare {
+        SteadyTime unwanted_since{};
+        std::optional<SteadyTime> tried_at = {};  ///< to remove it
+    };
 
     void take_change(std::string_view vmi_uid);
     void take_rules();
@@ -123,6 +134,9 @@ private:
                      const std::optional<NamedEvacuation>& before);
     [[nodiscard]] bool is_wanted(const NamedEvacuation& named) const;
     void look_again();
+    void sweep_policies();
+    [[nodiscard]] PolicyUse use_of_policy(std::string_view vmi_uid) const;
+    [[nodiscard]] Task<> remove_policy(EvacuationView::MoveWithPolicy move);
     void flush(SessionId id, Session& session);
     void send_rules(SessionId id, Session& session);
     void send_facts(SessionId id, Session& session, Entry& entry);
@@ -130,6 +144,8 @@ private:
     [[nodiscard]] OrderLeave check(const OrderTicket& ticket);
     [[nodiscard]] OrderLeave refuse(const OrderTicket& ticket, std::string why);
     [[nodiscard]] OrderLeave check_step(const OrderTicket& ticket, const Entry& entry) const;
+    [[nodiscard]] OrderLeave check_policy(const OrderTicket& ticket, const Entry& entry,
+                                          OrderLeave leave) const;
     [[nodiscard]] OrderLeave check_object(const OrderTicket& ticket, const Entry& entry) const;
     void finished(const OrderTicket& ticket, migration::StepOutcome outcome,
                   v1::EvacuationResult result);
@@ -149,6 +165,9 @@ private:
     /// Of nodes whose agents went away meanwhile.
     std::map<std::string, std::vector<cluster::EvacuationSubject>, std::less<>> left_;
     std::function<void(const std::string&)> on_agent_;
+    /// Policies of moves that are to go, by the uids of their VMIs.
+    std::map<std::string, PolicyCare, std::less<>> policies_;
+    TaskScope scope_;
     bool stamp_works_ = true;  ///< until it was undone
     std::string version_;      ///< of KubeVirt, with which it did not
     std::uint64_t facts_ = 0;

@@ -32,7 +32,7 @@ bool is_read(EvacuationStep step) {
 /// What is taken back is taken back in every mode.
 bool begins_something(EvacuationStep step) {
     return step == EvacuationStep::stamp || step == EvacuationStep::evict ||
-           step == EvacuationStep::create_move;
+           step == EvacuationStep::create_move || step == EvacuationStep::escalate;
 }
 
 /// As its agent told it last.
@@ -170,6 +170,9 @@ OrderLeave EvacuationDesk::check(const OrderTicket& ticket) {
     const auto now = clock_.steady();
     leave.dry_run_first = ticket.order.step == EvacuationStep::evict &&
                           !(entry->would_mark && now - *entry->would_mark < dry_run_holds);
+    if (ticket.order.step == EvacuationStep::escalate && leave.outcome == StepOutcome::done) {
+        return check_policy(ticket, *entry, std::move(leave));
+    }
     return leave;
 }
 
@@ -192,7 +195,9 @@ OrderLeave EvacuationDesk::check_step(const OrderTicket& ticket, const Entry& en
         return not_now("evacuation.mode is " + std::string{cluster::to_string(mode)} +
                        ": nothing is begun");
     }
-    if (begins_something(step) && !is_waiting(entry.named.state)) {
+    const bool under_way =
+        step == EvacuationStep::escalate && entry.named.state == migration::EvacuationState::moving;
+    if (begins_something(step) && !is_waiting(entry.named.state) && !under_way) {
         return not_now("its agent has given it up meanwhile");
     }
     const bool evicts = step == EvacuationStep::evict || step == EvacuationStep::dry_run;
@@ -235,6 +240,10 @@ OrderLeave EvacuationDesk::check_object(const OrderTicket& ticket, const Entry& 
 void EvacuationDesk::finished(const OrderTicket& ticket, StepOutcome outcome,
                               v1::EvacuationResult result) {
     learn(ticket, outcome, result);
+    if (ticket.order.step == EvacuationStep::escalate && outcome == StepOutcome::done) {
+        spdlog::info("a move has a policy of its own node={} vmi_uid={}", log_value(ticket.node),
+                     log_value(ticket.vmi_uid));
+    }
     const auto session = sessions_.find(ticket.session);
     if (session != sessions_.end()) {
         answer(session->first, session->second, std::move(result));

@@ -19,11 +19,11 @@ constexpr std::array<EvacuationState, 7> states{
     EvacuationState::moving,  EvacuationState::moved,     EvacuationState::given_up,
     EvacuationState::released};
 
-constexpr std::array<EvacuationStep, 10> steps{
+constexpr std::array<EvacuationStep, 11> steps{
     EvacuationStep::read_vmi,    EvacuationStep::list_moves,  EvacuationStep::stamp,
     EvacuationStep::dry_run,     EvacuationStep::evict,       EvacuationStep::create_move,
     EvacuationStep::cancel_mark, EvacuationStep::delete_move, EvacuationStep::delete_target,
-    EvacuationStep::touch};
+    EvacuationStep::touch,       EvacuationStep::escalate};
 
 template <class Value, std::size_t count>
 std::optional<Value> named(const std::array<Value, count>& values, std::string_view word) {
@@ -91,6 +91,7 @@ v1::EvacuationRules to_wire(const cluster::EvacuationRules& rules, bool stamp,
     out.set_eviction_strategy(std::string{strategy});
     out.set_reserve_seconds(static_cast<std::uint32_t>(rules.reserve.count()));
     out.set_patience_seconds(static_cast<std::uint32_t>(rules.patience.count()));
+    out.set_escalation(std::string{migration::to_string(rules.escalation)});
     return out;
 }
 
@@ -145,6 +146,7 @@ v1::MigrationNumbers to_wire(const cluster::MigrationNumbers& numbers) {
     if (numbers.downtime_obeyed) {
         out.set_max_downtime_ms(settings.max_downtime.count());
     }
+    out.set_escalated(numbers.escalated);
     return out;
 }
 

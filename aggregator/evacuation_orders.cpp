@@ -90,6 +90,9 @@ Task<StepOutcome> EvacuationOrders::act(OrderLeave leave, migration::EvacuationO
         }
         co_return answer.outcome;
     }
+    if (order.step == EvacuationStep::escalate) {
+        co_return co_await acts_.escalate(std::move(leave.subject), std::move(leave.policy));
+    }
     if (order.step == EvacuationStep::delete_target) {
         // What was the target of a move that has ended since is the launcher of the VM.
         auto subject = leave.subject;

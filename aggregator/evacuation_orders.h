@@ -34,11 +34,12 @@ struct OrderLeave {
     migration::StepOutcome outcome = migration::StepOutcome::done;
     std::string why;
     cluster::EvacuationSubject subject;
-    bool dry_run_first = false;  ///< of an eviction
+    bool dry_run_first = false;       ///< of an eviction
+    cluster::MovePolicy policy = {};  ///< of escalate
 };
 
 /// Orders by step and by how they ended.
-using OrderCounters = std::array<std::array<std::uint64_t, 5>, 10>;
+using OrderCounters = std::array<std::array<std::uint64_t, 5>, 11>;
 
 /// Carries orders out, a bounded number at once and of one node, the others in the order in which
 /// they came. Whether an order may be carried out is asked when its turn comes.

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "aggregator/evacuation_messages.h"
+#include "base/result.h"
+#include "cluster/move_policy.h"
 #include "kube/informer.h"
 #include "kube/objects/kubevirt.h"
 #include "kube/objects/labelled.h"
@@ -18,6 +20,7 @@
 #include "kube/objects/migration.h"
 #include "kube/objects/migration_policy.h"
 #include "kube/objects/vmi.h"
+#include "migration/escalation.h"
 #include "migration/migration_policy.h"
 
 namespace scout::aggregator {
@@ -66,6 +69,18 @@ public:
     /// at its end; null if there is none.
     [[nodiscard]] kube::Informer<kube::Migration>::Pointer move_to(const NamedEvacuation& named,
                                                                    std::string_view pod) const;
+    /// What may be set for the next move of this VMI; all but completion_per_gib. Errors:
+    /// unavailable, where its objects are not seen; refused, with what stands in its way.
+    [[nodiscard]] Result<cluster::MovePolicy> move_policy(const NamedEvacuation& named,
+                                                          migration::Escalation escalation) const;
+    /// A policy of a single move.
+    struct MoveWithPolicy {
+        std::string vmi_uid;
+        std::string policy_uid;
+    };
+    [[nodiscard]] std::vector<MoveWithPolicy> moves_with_policy() const;
+    /// The VMI is not there any more, or runs elsewhere.
+    [[nodiscard]] bool has_left(const NamedEvacuation& named, std::string_view node) const;
     /// spec.configuration.evictionStrategy of the KubeVirt object that is in force.
     [[nodiscard]] std::string strategy() const;
     [[nodiscard]] std::string kubevirt_version() const;
@@ -76,6 +91,8 @@ private:
     void take_move(const kube::Informer<kube::Migration>::Change& change);
     void take_policies();
     void take_kubevirt();
+    [[nodiscard]] migration::ChosenVmi chosen(const kube::Vmi& vmi,
+                                              const kube::Labels& space) const;
     void tell(std::string_view vmi_uid) const;
     [[nodiscard]] std::size_t running_elsewhere(std::string_view node) const;
     [[nodiscard]] std::vector<Move> moves_of(const NamedEvacuation& named) const;
@@ -89,7 +106,7 @@ private:
     /// Migrations of what is followed, by key_of() the VMI and their own name.
     std::unordered_map<std::string, std::map<std::string, Move, std::less<>>> moves_;
     std::map<std::string, Move, std::less<>> running_;  ///< of all VMIs, by uid
-    std::vector<migration::MigrationPolicy> policies_;
+    std::vector<migration::MigrationPolicy> policies_;  ///< those of single moves, too
     std::vector<kube::KubeVirt> kubevirts_;
 };
 

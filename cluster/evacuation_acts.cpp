@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
 #include "cluster/cause_facts.h"
@@ -104,6 +105,23 @@ std::string list_path(const EvacuationSubject& subject) {
     return kube::collection_path(kube::resources::migrations(), subject.space) + query.text();
 }
 
+kube::Target policy_of(std::string name) {
+    return {.resource = kube::resources::migration_policies(),
+            .object = {.space = {}, .name = std::move(name)}};
+}
+
+/// The spec of a policy's text; none: it has none that can be copied.
+std::optional<json::object> spec_in(std::string_view body) {
+    boost::system::error_code failed;
+    auto policy = json::parse(body, failed);
+    auto* const object = failed ? nullptr : policy.if_object();
+    auto* const spec = object == nullptr ? nullptr : object->if_contains("spec");
+    if (spec == nullptr || !spec->is_object()) {
+        return std::nullopt;
+    }
+    return std::move(spec->as_object());
+}
+
 }  // namespace
 
 bool says_evacuation(std::string_view text, const EvacuationSubject& subject) {
@@ -190,6 +208,7 @@ Task<StepOutcome> EvacuationActs::carry_out(EvacuationSubject subject,
     switch (order.step) {
         case EvacuationStep::read_vmi:
         case EvacuationStep::list_moves:
+        case EvacuationStep::escalate:
             break;
         case EvacuationStep::stamp:
             return stamp(std::move(subject));
@@ -203,14 +222,16 @@ Task<StepOutcome> EvacuationActs::carry_out(EvacuationSubject subject,
             return cancel_mark(std::move(subject));
         case EvacuationStep::delete_move:
             return remove({.resource = kube::resources::migrations(),
-                           .object = {.space = subject.space, .name = order.object}});
+                           .object = {.space = subject.space, .name = order.object}},
+                          {});
         case EvacuationStep::delete_target:
             return remove({.resource = kube::resources::pods(),
-                           .object = {.space = subject.space, .name = order.object}});
+                           .object = {.space = subject.space, .name = order.object}},
+                          {});
         case EvacuationStep::touch:
             return touch(std::move(subject));
     }
-    throw std::logic_error("reads have functions of their own");
+    throw std::logic_error("reads and policies have functions of their own");
 }
 
 /// KubeVirt's webhook undoes it for everybody but its own accounts, and answers 200: what counts is
@@ -269,10 +290,9 @@ Task<StepOutcome> EvacuationActs::cancel_mark(EvacuationSubject subject) {
     co_return !answer && answer.error().status == 404 ? StepOutcome::done : outcome_of(answer);
 }
 
-Task<StepOutcome> EvacuationActs::remove(kube::Target target) {
-    kube::Preconditions none;
+Task<StepOutcome> EvacuationActs::remove(kube::Target target, kube::Preconditions same) {
     const auto answer =
-        co_await client_.remove(std::move(target), std::move(none), urgent(act_limit));
+        co_await client_.remove(std::move(target), std::move(same), urgent(act_limit));
     co_return !answer && answer.error().status == 404 ? StepOutcome::done : outcome_of(answer);
 }
 
@@ -282,6 +302,39 @@ Task<StepOutcome> EvacuationActs::touch(EvacuationSubject subject) {
     auto answer =
         co_await client_.merge_patch(vmi_of(subject), std::move(patch), urgent(act_limit));
     co_return outcome_of(std::move(answer));
+}
+
+/// One that is there already is of an earlier move, or was made for other labels: it goes first,
+/// and the next try makes the new one.
+Task<StepOutcome> EvacuationActs::escalate(EvacuationSubject subject, MovePolicy policy) {
+    json::object spec;
+    if (!policy.based_on.empty()) {
+        auto copied = policy_of(policy.based_on);
+        auto based_on = co_await client_.get(std::move(copied), urgent(act_limit));
+        auto found = based_on ? spec_in(*based_on) : std::nullopt;
+        if (!found) {
+            // One that is gone is not in force any more: the next try copies another one.
+            const bool gone = based_on || based_on.error().status == 404;
+            co_return gone ? StepOutcome::unavailable : outcome_of(based_on.error());
+        }
+        spec = std::move(*found);
+    }
+    auto body = move_policy_body(policy, subject.vmi_uid, std::move(spec));
+    auto collection = policy_of({});
+    auto made = co_await client_.create(std::move(collection), std::move(body), urgent(act_limit));
+    if (!made && made.error().status == 409) {
+        auto earlier = policy_of(move_policy_name(subject.vmi_uid));
+        kube::Preconditions whichever;
+        static_cast<void>(co_await remove(std::move(earlier), std::move(whichever)));
+        co_return StepOutcome::unavailable;
+    }
+    co_return outcome_of(std::move(made));
+}
+
+Task<StepOutcome> EvacuationActs::remove_policy(std::string name, std::string uid) {
+    auto target = policy_of(std::move(name));
+    kube::Preconditions same{.uid = std::move(uid), .resource_version = {}};
+    return remove(std::move(target), std::move(same));
 }
 
 }  // namespace scout::cluster

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/task.h"
+#include "cluster/move_policy.h"
 #include "cluster/told_events.h"
 #include "kube/client.h"
 #include "kube/objects/vmi.h"
@@ -59,6 +60,12 @@ public:
     };
     [[nodiscard]] Task<MovesAnswer> list_moves(EvacuationSubject subject);
 
+    /// The policy of one move. Done: it is there, and so is what it is based on.
+    [[nodiscard]] Task<migration::StepOutcome> escalate(EvacuationSubject subject,
+                                                        MovePolicy policy);
+    /// `uid`: of the object that is meant.
+    [[nodiscard]] Task<migration::StepOutcome> remove_policy(std::string name, std::string uid);
+
     /// Every other step.
     [[nodiscard]] Task<migration::StepOutcome> carry_out(EvacuationSubject subject,
                                                          migration::EvacuationOrder order);
@@ -72,7 +79,8 @@ private:
     [[nodiscard]] Task<migration::StepOutcome> evict(EvacuationSubject subject, bool dry_run);
     [[nodiscard]] Task<migration::StepOutcome> create_move(EvacuationSubject subject);
     [[nodiscard]] Task<migration::StepOutcome> cancel_mark(EvacuationSubject subject);
-    [[nodiscard]] Task<migration::StepOutcome> remove(kube::Target target);
+    [[nodiscard]] Task<migration::StepOutcome> remove(kube::Target target,
+                                                      kube::Preconditions same);
     [[nodiscard]] Task<migration::StepOutcome> touch(EvacuationSubject subject);
 
     kube::Client& client_;

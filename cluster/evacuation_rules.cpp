@@ -40,6 +40,20 @@ void take_seconds(std::string_view field, const std::optional<std::int64_t>& sai
                      std::to_string(*said));
 }
 
+migration::Escalation escalation_of(const kube::ScoutConfig& config,
+                                    std::vector<std::string>& faults) {
+    if (config.evacuation_escalation.empty()) {
+        return migration::Escalation::none;
+    }
+    const auto escalation = migration::escalation_named(config.evacuation_escalation.view());
+    if (!escalation) {
+        faults.push_back(
+            "spec.evacuation.escalation: expected none, auto-converge, post-copy or pause, found " +
+            log_value(config.evacuation_escalation.view()));
+    }
+    return escalation.value_or(migration::Escalation::none);
+}
+
 bool has(const std::vector<kube::SharedText>& gates, std::string_view gate) {
     return std::any_of(gates.begin(), gates.end(),
                        [gate](const auto& listed) { return listed == gate; });
@@ -96,6 +110,7 @@ EvacuationRules evacuation_rules(const kube::ScoutConfig* config, const kube::Ku
         rules.mode = mode.value_or(EvacuationMode::observe);
         rules.mode_by = mode ? ModeSource::scout_config : ModeSource::default_value;
     }
+    rules.escalation = escalation_of(*config, faults);
     take_seconds("reserveSeconds", config->evacuation_reserve, reserve_range, rules.reserve,
                  faults);
     take_seconds("patienceSeconds", config->evacuation_patience, patience_range, rules.patience,

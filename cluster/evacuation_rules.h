@@ -10,6 +10,7 @@
 
 #include "kube/objects/kubevirt.h"
 #include "kube/objects/scout_config.h"
+#include "migration/escalation.h"
 
 /// Whether VMs are moved before their nodes kill them, and by which rules (design §6). Pure.
 namespace scout::cluster {
@@ -31,7 +32,8 @@ struct EvacuationRules {
     ModeSource mode_by = ModeSource::default_value;
     std::chrono::seconds reserve{10};   ///< 0 s … 1 h; for the guest's own shutdown
     std::chrono::seconds patience{60};  ///< 20 s … 10 min; with a leader that is not heard
-    bool hooks = false;                 ///< KubeVirt lists the gate of its node hooks
+    migration::Escalation escalation = migration::Escalation::none;
+    bool hooks = false;  ///< KubeVirt lists the gate of its node hooks
 
     bool operator==(const EvacuationRules&) const = default;
 };

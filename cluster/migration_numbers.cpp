@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "cluster/evacuation_rules.h"
+#include "cluster/move_policy.h"
 #include "cluster/node_state.h"
 #include "migration/quantity.h"
 
@@ -79,9 +80,11 @@ MigrationNumbers migration_numbers(const kube::Vmi& vmi, const kube::Labels& spa
                                    const kube::KubeVirt* kubevirt) {
     const auto matches =
         migration::matching_policies(policies, plain_labels(vmi.labels), plain_labels(space));
-    const auto* const policy = matches.empty() ? nullptr : &matches.front().policy->overrides;
-    return {.settings = migration::settings_in_force(overrides_of(kubevirt), policy),
-            .downtime_obeyed = lists_gate(kubevirt, stall_gate)};
+    const auto* const policy = matches.empty() ? nullptr : matches.front().policy;
+    const auto* const said = policy == nullptr ? nullptr : &policy->overrides;
+    return {.settings = migration::settings_in_force(overrides_of(kubevirt), said),
+            .downtime_obeyed = lists_gate(kubevirt, stall_gate),
+            .escalated = policy != nullptr && policy->name == move_policy_name(vmi.meta.uid)};
 }
 
 MoveLimits move_limits(const kube::KubeVirt* kubevirt) noexcept {

@@ -30,6 +30,7 @@ namespace scout::cluster {
 struct MigrationNumbers {
     migration::MigrationSettings settings;
     bool downtime_obeyed = false;  ///< by the gate MigrationStallDetection
+    bool escalated = false;        ///< by a policy for one move of this VMI (move_policy.h)
 
     bool operator==(const MigrationNumbers&) const = default;
 };

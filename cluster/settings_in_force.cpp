@@ -134,7 +134,8 @@ json::object values(const SettingsInForce& settings) {
     values["evacuation"] = {{"mode", to_string(evacuation.mode)},
                             {"modeBy", to_string(evacuation.mode_by)},
                             {"reserveSeconds", evacuation.reserve.count()},
-                            {"patienceSeconds", evacuation.patience.count()}};
+                            {"patienceSeconds", evacuation.patience.count()},
+                            {"escalation", migration::to_string(evacuation.escalation)}};
     values["historyKeep"] = format_duration(settings.history_keep);
     return values;
 }

@@ -42,15 +42,6 @@ bool has_all(const Labels& labels, const Labels& wanted) {
     return std::includes(labels.begin(), labels.end(), wanted.begin(), wanted.end());
 }
 
-MigrationCourse course_of(MigrationLoad load, const MigrationSettings& settings,
-                          std::optional<milliseconds> downtime, Escalation escalation) {
-    if (escalation != Escalation::post_copy) {
-        return forecast(load, settings, downtime).optimistic;
-    }
-    load.bandwidth.least = std::min(load.bandwidth.least, careful_bandwidth);
-    return forecast(load, settings, downtime).pessimistic;
-}
-
 }  // namespace
 
 std::string_view to_string(Escalation escalation) noexcept {
@@ -78,6 +69,29 @@ MigrationSettings escalated(MigrationSettings settings, Escalation escalation,
     return settings;
 }
 
+MigrationCourse judged_course(MigrationLoad load, const MigrationSettings& settings,
+                              std::optional<milliseconds> downtime, Escalation escalation) {
+    if (escalation != Escalation::post_copy) {
+        return forecast(load, settings, downtime).optimistic;
+    }
+    load.bandwidth.least = std::min(load.bandwidth.least, careful_bandwidth);
+    return forecast(load, settings, downtime).pessimistic;
+}
+
+bool is_forbidden(Escalation escalation, const MigrationOverrides& policy) noexcept {
+    switch (escalation) {
+        case Escalation::none:
+            break;
+        case Escalation::auto_converge:
+            return policy.allow_auto_converge == false;
+        case Escalation::post_copy:
+            return policy.allow_post_copy == false || policy.allow_workload_disruption == false;
+        case Escalation::pause:
+            return policy.allow_workload_disruption == false;
+    }
+    return false;
+}
+
 std::optional<EscalatedMove> escalated_move(const MigrationLoad& load,
                                             const MigrationSettings& settings,
                                             std::optional<milliseconds> downtime,
@@ -91,7 +105,7 @@ std::optional<EscalatedMove> escalated_move(const MigrationLoad& load,
     const auto last = switches_over(escalation) ? latest : seconds{1};
     for (seconds each{1}; each <= last; ++each) {
         const auto course =
-            course_of(load, escalated(settings, escalation, each), downtime, escalation);
+            judged_course(load, escalated(settings, escalation, each), downtime, escalation);
         if (course.moved() && course.duration <= left) {
             return EscalatedMove{
                 .duration = course.duration,

@@ -29,10 +29,24 @@ enum class Escalation : std::uint8_t {
 [[nodiscard]] std::string_view to_string(Escalation escalation) noexcept;  // "auto-converge", …
 [[nodiscard]] std::optional<Escalation> escalation_named(std::string_view word) noexcept;
 
+/// A link that every cluster has: bytes per second.
+inline constexpr std::uint64_t careful_bandwidth = 125'000'000;
+
 /// These settings with it. `completion_per_gib` replaces theirs for post_copy and pause: they begin
 /// when that is over (dossier §8), which by KubeVirt's default is after 150 s for each GiB.
 [[nodiscard]] MigrationSettings escalated(MigrationSettings settings, Escalation escalation,
                                           std::chrono::seconds completion_per_gib);
+
+/// The course by which a move with it is judged: the most hopeful one, as of all that is held. But
+/// a move in post-copy that has not ended when its node kills it loses its guest, so that must end
+/// by the least hopeful one, over no more than careful_bandwidth.
+[[nodiscard]] MigrationCourse judged_course(MigrationLoad load, const MigrationSettings& settings,
+                                            std::optional<std::chrono::milliseconds> downtime,
+                                            Escalation escalation);
+
+/// Whether a policy for these VMs says explicitly that this is not to be done to them: that holds.
+/// Only what nobody has decided for them, or the KubeVirt object for all, is overridden.
+[[nodiscard]] bool is_forbidden(Escalation escalation, const MigrationOverrides& policy) noexcept;
 
 /// A move that ends in time with it.
 struct EscalatedMove {
@@ -42,13 +56,7 @@ struct EscalatedMove {
     friend bool operator==(const EscalatedMove&, const EscalatedMove&) = default;
 };
 
-/// A link that every cluster has: bytes per second.
-inline constexpr std::uint64_t careful_bandwidth = 125'000'000;
-
-/// None: it would not end within `left` with it either, or `escalation` is none. By the most
-/// hopeful forecast, as all that is held; but one in post-copy that has not ended when its node
-/// kills it loses its guest, so that must end by the least hopeful one, over no more than
-/// careful_bandwidth.
+/// None: by judged_course() it would not end within `left` with it either, or `escalation` is none.
 [[nodiscard]] std::optional<EscalatedMove> escalated_move(
     const MigrationLoad& load, const MigrationSettings& settings,
     std::optional<std::chrono::milliseconds> downtime, Escalation escalation,

@@ -243,11 +243,12 @@ Evacuation::Reason Evacuation::why_too_late(SteadyTime now) const {
     if (wanted_move(vmi_->strategy, vmi_->migratable) == WantedMove::announce) {
         return {};
     }
-    if (!outlook_.duration) {
+    const auto duration = planned(now);
+    if (!duration) {
         return {Why::too_late, "a migration of it does not end"};
     }
-    if (now + *outlook_.duration > cancel_at()) {
-        return {Why::too_late, "a migration of it needs " + in_seconds(*outlook_.duration) +
+    if (now + *duration > cancel_at()) {
+        return {Why::too_late, "a migration of it needs " + in_seconds(*duration) +
                                    " at best, and there are " +
                                    in_seconds(left_until(cancel_at(), now))};
     }
@@ -272,6 +273,7 @@ void Evacuation::follow(SteadyTime now) {
     if (state_ != EvacuationState::held && state_ != EvacuationState::moving) {
         return;
     }
+    plan_escalation(now);
     if (auto reason = why_too_late(now); !reason.text.empty()) {
         give_up(std::move(reason));
     } else if (state_ == EvacuationState::moving) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "migration/escalation.h"
 #include "migration/eviction.h"
 
 /// Moving a VM whose launcher was told to stop (design §6; the proposal on node-pressure eviction).
@@ -88,9 +89,12 @@ struct MoveFacts {
 /// What is thought of moving it now. Changes as it goes.
 struct Outlook {
     StopBudget budget;  ///< from the mark on
-    /// How long the move takes, or the rest of one that runs, by the optimistic forecast. None:
-    /// even that does not end.
+    /// How long the move takes, or the rest of one that runs, by judged_course(). None: by that it
+    /// does not end.
     std::optional<std::chrono::milliseconds> duration{std::chrono::milliseconds{0}};
+    /// Where that is too long: how it would end in time with more than its policy allows. None: it
+    /// would not, or nobody wants that.
+    std::optional<EscalatedMove> escalated;
     /// That a running migration needs to be aborted, from the order on (abort_time()).
     std::chrono::milliseconds abort_time{3'000};
     bool queued_in_time = true;  ///< KubeVirt begins it soon enough (moves_that_fit())
@@ -123,12 +127,14 @@ enum class EvacuationStep : std::uint8_t {
     delete_target,  ///< the target pod of that name: a migration between hand-off and start
                     ///< hears of nothing else
     touch,          ///< an annotation of the VMI, once: virt-handler tries again at once
+    escalate,       ///< a MigrationPolicy for this move alone, before it is handed off
 };
 [[nodiscard]] std::string_view to_string(EvacuationStep step) noexcept;  // "dry-run", …
 
 struct EvacuationOrder {
     EvacuationStep step{};
-    std::string object;  ///< of delete_move and delete_target
+    /// Of delete_move and delete_target a name; of escalate EscalatedMove::completion_per_gib.
+    std::string object;
 
     friend bool operator==(const EvacuationOrder&, const EvacuationOrder&) = default;
 };
@@ -229,6 +235,11 @@ private:
     [[nodiscard]] Reason why_no_move() const;
     [[nodiscard]] Reason why_too_late(SteadyTime now) const;
     [[nodiscard]] Reason closing(SteadyTime now) const;
+    [[nodiscard]] std::optional<std::chrono::milliseconds> planned(SteadyTime now) const;
+    [[nodiscard]] bool fits(SteadyTime now) const noexcept;
+    [[nodiscard]] bool may_escalate() const;
+    void plan_escalation(SteadyTime now);
+    [[nodiscard]] std::optional<EvacuationOrder> escalation() const;
     void enter(EvacuationState state, Reason reason);
     void give_up(Reason reason);
     void take_failure(SteadyTime now);
@@ -269,6 +280,10 @@ private:
     std::optional<SteadyTime> refused_since_;  ///< to be read
     std::string followed_;                     ///< name of the migration under way
     unsigned failures_ = 0;
+
+    bool escalation_due_ = false;
+    bool escalated_ = false;           ///< its policy is there
+    bool escalation_useless_ = false;  ///< refused, or failed with it
 
     bool mark_cancelled_ = false;
     std::vector<std::string> taken_back_;       ///< names of migrations

@@ -16,6 +16,28 @@ constexpr unsigned most_doublings = 10;
 
 }  // namespace
 
+bool Evacuation::fits(SteadyTime now) const noexcept {
+    return outlook_.duration && now + *outlook_.duration <= cancel_at();
+}
+
+/// KubeVirt looks for policies when it hands a move off, and never again (dossier §7).
+bool Evacuation::may_escalate() const {
+    const auto* const move = unfinished();
+    const auto last = escalated_ ? MovePhase::prepared : MovePhase::scheduling;
+    const bool open = move == nullptr || move->phase <= last;
+    return outlook_.escalated && !escalation_useless_ && open && vmi_ &&
+           wanted_move(vmi_->strategy, vmi_->migratable) == WantedMove::move;
+}
+
+/// How long the move takes by what it may use, or may be allowed to.
+std::optional<milliseconds> Evacuation::planned(SteadyTime now) const {
+    return !fits(now) && may_escalate() ? outlook_.escalated->duration : outlook_.duration;
+}
+
+void Evacuation::plan_escalation(SteadyTime now) {
+    escalation_due_ = !escalated_ && !fits(now) && may_escalate();
+}
+
 void Evacuation::follow_move(SteadyTime now) {
     if (!followed_.empty()) {
         const auto at = std::find_if(moves_.begin(), moves_.end(),
@@ -39,6 +61,7 @@ void Evacuation::follow_move(SteadyTime now) {
 
 void Evacuation::take_failure(SteadyTime now) {
     ++failures_;
+    escalation_useless_ = escalation_useless_ || escalated_;
     const auto pause = ours_ ? our_pause * (1U << std::min(failures_ - 1, most_doublings))
                              : evacuation_back_off(failures_);
     const auto failed = std::exchange(followed_, {});

@@ -15,24 +15,30 @@ Range exactly(std::uint64_t value) {
     return {.least = value, .likely = value, .most = value};
 }
 
-MigrationForecast forecast_of(const MoveSubject& subject, const MoveAssumptions& assumed,
-                              std::uint64_t bytes, milliseconds setup) {
+MigrationLoad load_of(const MoveSubject& subject, const MoveAssumptions& assumed,
+                      std::uint64_t bytes, milliseconds setup) {
     constexpr std::uint64_t shared = 2;
     constexpr std::uint64_t worst = 10;
-    const MigrationLoad load{
-        .memory = {.least = bytes, .likely = bytes, .most = std::max(bytes, subject.memory)},
-        .dirty_rate = exactly(subject.dirty_rate.value_or(0)),
-        .bandwidth = {.least = assumed.bandwidth / worst,
-                      .likely = assumed.bandwidth / shared,
-                      .most = assumed.bandwidth},
-        .setup = setup};
-    return forecast(load, subject.settings, subject.downtime);
+    return {.memory = {.least = bytes, .likely = bytes, .most = std::max(bytes, subject.memory)},
+            .dirty_rate = exactly(subject.dirty_rate.value_or(0)),
+            .bandwidth = {.least = assumed.bandwidth / worst,
+                          .likely = assumed.bandwidth / shared,
+                          .most = assumed.bandwidth},
+            .setup = setup};
+}
+
+/// It will be in post-copy by our own doing, and be lost if that does not end.
+bool is_careful(const MoveSubject& subject) {
+    return subject.escalated && subject.settings.allow_post_copy;
 }
 
 /// How long a move of so much takes at best; none: it does not end.
 std::optional<milliseconds> best_case(const MoveSubject& subject, const MoveAssumptions& assumed,
                                       std::uint64_t bytes, milliseconds setup) {
-    const auto course = forecast_of(subject, assumed, bytes, setup).optimistic;
+    const auto load = load_of(subject, assumed, bytes, setup);
+    const auto course =
+        judged_course(load, subject.settings, subject.downtime,
+                      is_careful(subject) ? Escalation::post_copy : Escalation::none);
     return course.moved() ? std::optional{course.duration} : std::nullopt;
 }
 
@@ -43,7 +49,7 @@ std::uint64_t whole_of(const MoveSubject& subject) {
 
 std::optional<milliseconds> duration_of(const MoveSubject& subject,
                                         const MoveAssumptions& assumed) {
-    if (subject.running && subject.remaining) {
+    if (subject.running && subject.remaining && !is_careful(subject)) {
         return best_case(subject, assumed, *subject.remaining, milliseconds{0});
     }
     auto whole = best_case(subject, assumed, whole_of(subject), assumed.setup);
@@ -54,20 +60,36 @@ std::optional<milliseconds> duration_of(const MoveSubject& subject,
     return whole;
 }
 
+/// One that runs goes on as it was handed off.
+std::optional<EscalatedMove> escalation_of(const MoveSubject& subject,
+                                           const MoveAssumptions& assumed,
+                                           std::optional<milliseconds> duration) {
+    const bool in_time = subject.left && duration && *duration <= *subject.left;
+    const bool never = subject.escalation == Escalation::post_copy && subject.tied;
+    if (!subject.left || in_time || never || subject.running) {
+        return std::nullopt;
+    }
+    return escalated_move(load_of(subject, assumed, whole_of(subject), assumed.setup),
+                          subject.settings, subject.downtime, subject.escalation, *subject.left);
+}
+
 }  // namespace
 
 Outlook outlook_of(const MoveSubject& subject, const MoveAssumptions& assumed) {
     auto abort = subject.abort;
     abort.memory = subject.memory;
+    const auto duration = duration_of(subject, assumed);
     return {.budget = stop_budget(subject.times),
-            .duration = duration_of(subject, assumed),
+            .duration = duration,
+            .escalated = escalation_of(subject, assumed, duration),
             .abort_time = abort_time(abort),
             .liveness_kill = subject.liveness_kill,
             .pod_failed = subject.pod_failed};
 }
 
 MigrationForecast forecast_of(const MoveSubject& subject, const MoveAssumptions& assumed) {
-    return forecast_of(subject, assumed, whole_of(subject), assumed.setup);
+    return forecast(load_of(subject, assumed, whole_of(subject), assumed.setup), subject.settings,
+                    subject.downtime);
 }
 
 std::vector<bool> queued_in_time(const std::vector<MoveCandidate>& candidates, unsigned slots) {

@@ -42,6 +42,14 @@ struct MoveSubject {
     AbortSubject abort;                      ///< all but its memory
     bool pod_failed = false;
     bool liveness_kill = false;
+    Escalation escalation = Escalation::none;
+    bool escalated = false;  ///< its settings are those of a policy that was made for this move
+    /// Until when it must have ended, from now on; none: that is not known, and nothing is
+    /// escalated.
+    std::optional<std::chrono::milliseconds> left;
+    /// To a device or a mount of its host: QEMU switches none of these to post-copy, and KubeVirt
+    /// does not try with VFIO.
+    bool tied = false;
 };
 
 /// All but Outlook::queued_in_time. Without what is resident, or the rate of writing, nothing of it

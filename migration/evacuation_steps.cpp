@@ -86,6 +86,8 @@ std::string_view to_string(EvacuationStep step) noexcept {
             return "delete-move";
         case EvacuationStep::delete_target:
             return "delete-target";
+        case EvacuationStep::escalate:
+            return "escalate";
         case EvacuationStep::touch:
             break;
     }
@@ -108,9 +110,10 @@ std::optional<EvacuationOrder> Evacuation::next(SteadyTime now) {
 std::optional<EvacuationOrder> Evacuation::due() const {
     switch (state_) {
         case EvacuationState::idle:
-        case EvacuationState::moving:
         case EvacuationState::moved:
             break;
+        case EvacuationState::moving:
+            return escalation();
         case EvacuationState::suspected:
             return EvacuationOrder{EvacuationStep::read_vmi, {}};
         case EvacuationState::held:
@@ -126,6 +129,14 @@ std::optional<EvacuationOrder> Evacuation::due() const {
     return std::nullopt;
 }
 
+std::optional<EvacuationOrder> Evacuation::escalation() const {
+    if (!escalation_due_ || !outlook_.escalated) {
+        return std::nullopt;
+    }
+    return EvacuationOrder{EvacuationStep::escalate,
+                           std::to_string(outlook_.escalated->completion_per_gib.count())};
+}
+
 /// In order: the proposal's own way, an eviction that KubeVirt turns into a mark, a VMIM of ours.
 /// Nothing is asked for on the word of what may lag.
 std::optional<EvacuationOrder> Evacuation::request() const {
@@ -134,6 +145,9 @@ std::optional<EvacuationOrder> Evacuation::request() const {
     }
     if (!moves_known_) {
         return EvacuationOrder{EvacuationStep::list_moves, {}};
+    }
+    if (auto order = escalation()) {
+        return order;
     }
     if (requested_ || is_marked_by_kubevirt()) {
         return std::nullopt;
@@ -299,6 +313,11 @@ void Evacuation::take_outcome(const EvacuationOrder& order, StepOutcome outcome)
             break;
         case EvacuationStep::touch:
             touched_ = true;
+            break;
+        case EvacuationStep::escalate:
+            escalated_ = done;
+            escalation_useless_ = !done;
+            escalation_due_ = false;
             break;
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kube/objects/migration_policy.h"
 
+#include "kube/objects/read_meta.h"
 #include "kube/objects/read_migration_settings.h"
 
 namespace scout::kube {
@@ -25,7 +26,9 @@ struct Specification {
 Result<MigrationPolicy> decode_migration_policy(JsonObject& object) {
     MigrationPolicy policy;
     Specification specification{policy};
-    auto status = object.read(metadata(policy.meta), Field{"spec", specification});
+    auto status = object.read(
+        metadata(policy.meta, Nested{"labels", Field{"virt-scout.io/move-of", policy.move_of}}),
+        Field{"spec", specification});
     return decoded(std::move(policy), std::move(status));
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "base/result.h"
 #include "kube/objects/kubevirt.h"
@@ -22,6 +23,7 @@ struct MigrationPolicy {
     };
 
     ObjectMeta meta;
+    std::string move_of;                 ///< our label virt-scout.io/move-of; empty: without
     std::optional<Selectors> selectors;  ///< none: it chooses nothing
     MigrationSettings settings;          ///< only what policies may say is set
 

@@ -24,7 +24,8 @@ Result<ScoutConfig> decode_scout_config(JsonObject& object) {
         Field{"cordonedFor", config.cordoned_for}, Field{"notReadyFor", config.not_ready_for}};
     const Nested evacuation{"evacuation", Field{"mode", config.evacuation_mode},
                             Field{"reserveSeconds", config.evacuation_reserve},
-                            Field{"patienceSeconds", config.evacuation_patience}};
+                            Field{"patienceSeconds", config.evacuation_patience},
+                            Field{"escalation", config.evacuation_escalation}};
     const Nested history{"history", Field{"keep", config.history_keep}};
     auto status =
         object.read(metadata(config.meta, Field{"generation", config.generation}),

@@ -29,7 +29,8 @@ struct ScoutConfig {
     SharedText cordoned_for;  ///< a duration
     SharedText not_ready_for;
     LevelDemands placement;
-    SharedText evacuation_mode;  ///< off, observe, act
+    SharedText evacuation_mode;        ///< off, observe, act
+    SharedText evacuation_escalation;  ///< none, auto-converge, post-copy, pause
     std::optional<std::int64_t> evacuation_reserve;
     std::optional<std::int64_t> evacuation_patience;
     SharedText history_keep;  ///< a duration

@@ -59,6 +59,7 @@ TEST(EvacuationMessagesTest, RulesComeInAndUnknownModesAreOff) {
     rules.set_eviction_strategy("LiveMigrate");
     rules.set_reserve_seconds(12);
     rules.set_patience_seconds(std::numeric_limits<std::uint32_t>::max());
+    rules.set_escalation("pause");
     const auto request = from_wire(message);
     ASSERT_TRUE(request);
     const auto& taken = std::get<EvacuationRules>(*request);
@@ -67,6 +68,9 @@ TEST(EvacuationMessagesTest, RulesComeInAndUnknownModesAreOff) {
     EXPECT_EQ(taken.eviction_strategy, "LiveMigrate");
     EXPECT_EQ(taken.reserve, 12s);
     EXPECT_EQ(taken.patience, 1h);
+    EXPECT_EQ(taken.escalation, migration::Escalation::pause);
+    rules.set_escalation("everything");
+    EXPECT_EQ(from_wire(rules).escalation, migration::Escalation::none);
 
     rules.set_mode(v1::EvacuationRules::MODE_OBSERVE);
     EXPECT_EQ(from_wire(rules).mode, EvacuationMode::observe);
@@ -100,6 +104,7 @@ TEST(EvacuationMessagesTest, FactsComeIn) {
     numbers.set_bandwidth(64U << 20U);
     numbers.set_completion_seconds_per_gib(150);
     numbers.set_max_downtime_ms(900);
+    numbers.set_escalated(true);
     facts.set_slots(5);
     const auto taken = from_wire(facts);
 
@@ -116,6 +121,7 @@ TEST(EvacuationMessagesTest, FactsComeIn) {
     EXPECT_EQ(taken.pod->deletion_grace, 5s);
     EXPECT_EQ(taken.pod->grace, std::nullopt);
     EXPECT_TRUE(taken.numbers.allow_post_copy);
+    EXPECT_TRUE(taken.escalated);
     EXPECT_EQ(taken.numbers.bandwidth.rounded_down(), 64U << 20U);
     EXPECT_EQ(taken.downtime, 900ms);
     EXPECT_EQ(taken.slots, 5U);

@@ -89,6 +89,32 @@ TEST_F(EvacuationTimeTest, NumbersOfALauncherTellWhatFits) {
     EXPECT_THAT(steps, testing::Not(Contains("evict")));
 }
 
+TEST_F(EvacuationTimeTest, GuestThatWritesTooFastIsMovedByAPolicyOfItsOwnWhereThatIsWanted) {
+    for (const auto escalation : {migration::Escalation::none, migration::Escalation::pause}) {
+        const bool wanted = escalation == migration::Escalation::pause;
+        start_agent();
+        steps.clear();
+        hear_rules(EvacuationMode::act, escalation);
+        cluster.clear();
+        vm("a");
+        say("p1", marked("a"));
+        turn();
+        launcher::DomainStats stats;
+        stats.rss_kib = std::uint64_t{1} << 20U;
+        stats.dirty_mib_s = 100'000;
+        evacuations->measured("p1", stats);
+        settle();
+        EXPECT_EQ(allowed("a"), !wanted);
+        if (wanted) {
+            EXPECT_THAT(steps,
+                        ElementsAre("read-vmi", "list-moves", "escalate", "dry-run", "evict"));
+        } else {
+            EXPECT_THAT(reason_of("p1"), HasSubstr("does not end"));
+            EXPECT_THAT(steps, testing::Not(Contains("evict")));
+        }
+    }
+}
+
 TEST_F(EvacuationTimeTest, OddNumbersOfALauncherOverflowNothing) {
     hear_rules();
     vm("a");

@@ -38,9 +38,11 @@ protected:
         evacuations = std::make_unique<Evacuations>(Evacuations::Options{.node = "n1"}, clock,
                                                     *metrics, [this] { ++woken; });
     }
-    void hear_rules(EvacuationMode mode = EvacuationMode::act) {
+    void hear_rules(EvacuationMode mode = EvacuationMode::act,
+                    migration::Escalation escalation = migration::Escalation::none) {
         evacuations->heard_leader();
-        evacuations->take(EvacuationRules{.mode = mode, .eviction_strategy = "LiveMigrate"});
+        evacuations->take(EvacuationRules{
+            .mode = mode, .eviction_strategy = "LiveMigrate", .escalation = escalation});
     }
 
     static launcher::Domain domain_of(const std::string& vm) {

@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 
 #include "cluster/hook_plugin.h"
+#include "cluster/move_policy.h"
 #include "tests/aggregator/bed_cluster_fixture.h"
 #include "tests/support/test_data.h"
 
@@ -194,6 +195,49 @@ TEST_F(BedMovingFencesTest, OfAMigrationOfOthersTheAnnotationsThatSayWhoWantedIt
                                                .subresource = "status"},
                                               R"({"status":{"phase":"Failed"}})", trial))),
                 HasSubstr("cannot patch"));
+}
+
+/// The body is what the product makes.
+TEST_F(BedMovingFencesTest, OfPoliciesThoseOfSingleMovesAreMadeAndRemoved) {
+    cluster::MovePolicy policy{
+        .escalation = migration::Escalation::pause,
+        .completion_per_gib = std::chrono::seconds{2},
+        .selectors = {.space = {{"kubernetes.io/metadata.name", "shop"}},
+                      .vmi = {{"kubevirt.io/nodeName", "n1"}, {"app", "web"}}},
+        .based_on = {}};
+    const auto make = [this](const std::string& body) {
+        return refusal(call(own->create(
+            {.resource = kube::resources::migration_policies(), .object = {}}, body, trial)));
+    };
+    const auto good = cluster::move_policy_body(policy, "u-1", {{"bandwidthPerMigration", "1Gi"}});
+    const auto other = [&good](const char* name) {
+        auto body = json::parse(good);
+        body.at("metadata").as_object()["name"] = name;
+        return json::serialize(body);
+    };
+    ASSERT_TRUE(run_until([&] { return !make(other("theirs")).empty(); }));
+    EXPECT_EQ(make(good), "");
+    EXPECT_THAT(make(other("theirs")), HasSubstr("is called virt-scout-move-"));
+    EXPECT_THAT(make(other("virt-scout-move-u-2")), HasSubstr("is called virt-scout-move-"));
+    policy.selectors.vmi.erase("kubevirt.io/nodeName");
+    EXPECT_THAT(make(cluster::move_policy_body(policy, "u-1", {})), HasSubstr("one node"));
+    policy.selectors.space.clear();
+    EXPECT_THAT(make(cluster::move_policy_body(policy, "u-1", {})), HasSubstr("one namespace"));
+
+    const auto& kind = kube::resources::migration_policies();
+    create(kind, {}, json::parse(good).as_object());
+    create(kind, {}, json::parse(other("theirs")).as_object());
+    const auto remove_one = [this, &kind](const std::string& name) {
+        const auto answer =
+            call(own->remove({.resource = kind, .object = {.space = {}, .name = name}}, {}, trial));
+        return answer ? std::string{} : answer.error().text;
+    };
+    EXPECT_EQ(remove_one("virt-scout-move-u-1"), "");
+    EXPECT_THAT(remove_one("theirs"), HasSubstr("is called virt-scout-move-"));
+    const auto changed =
+        call(own->merge_patch({.resource = kind, .object = {.name = "virt-scout-move-u-1"}},
+                              R"({"spec":{"allowPostCopy":true}})", trial));
+    EXPECT_FALSE(changed) << "neither by right nor by fence";
 }
 
 TEST_F(BedMovingFencesTest, OfPodsLaunchersAreEvictedAndTargetsRemoved) {

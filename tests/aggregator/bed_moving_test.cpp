@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Moving VMs on a real API server with KubeVirt's definitions and our own manifests, ordered by an
-// agent over gRPC that shows the token of its pod. KubeVirt itself is not there: an eviction is
-// one.
+// agent over gRPC that shows the token of its pod. Without KubeVirt an eviction is one.
 #include <chrono>
 #include <memory>
 #include <mutex>
@@ -142,17 +141,19 @@ protected:
             R"("spec":{"configuration":{"developerConfiguration":{"featureGates":["Plugins"]}}},)"
             R"("status":{"phase":"Deployed"}})")));
     }
-    void set_mode(const std::string& mode) {
+    void set_mode(const std::string& mode, const std::string& escalation = "none") {
         kube::ApplyOptions options{.manager = "test", .force = true};
+        const json::object spec{{"evacuation", {{"mode", mode}, {"escalation", escalation}}}};
         const json::object body{{"apiVersion", "virt-scout.io/v1alpha1"},
                                 {"kind", "ScoutConfig"},
                                 {"metadata", {{"name", "default"}}},
-                                {"spec", {{"evacuation", {{"mode", mode}}}}}};
+                                {"spec", spec}};
         done(client->apply(config(), json::serialize(body), options));
     }
     void make_vm(const std::string& name, const std::string& node) {
         create(kube::resources::virtual_machine_instances(), shop,
-               {{"metadata", {{"name", name}, {"namespace", shop}, {"labels", {{"app", name}}}}},
+               {{"metadata",
+                 {{"name", name}, {"labels", {{"app", name}, {"kubevirt.io/nodeName", node}}}}},
                 {"spec",
                  {{"evictionStrategy", "LiveMigrate"},
                   {"terminationGracePeriodSeconds", 77},
@@ -161,7 +162,6 @@ protected:
         create(kube::resources::pods(), shop,
                {{"metadata",
                  {{"name", "virt-launcher-" + name},
-                  {"namespace", shop},
                   {"labels",
                    {{"kubevirt.io", "virt-launcher"}, {"kubevirt.io/created-by", uid_of_vm(name)}}},
                   {"annotations", {{"kubevirt.io/domain", name}}}}},
@@ -374,6 +374,24 @@ TEST_F(BedMovingTest, AnAgentHearsRulesAndFactsAndHasItsOrdersCarriedOut) {
     EXPECT_TRUE(run_until([&] { return facts(*agent).moves_size() == 0; }));
     EXPECT_EQ(order(*agent, "web", "touch").outcome(), Result::DONE);
     EXPECT_TRUE(test::at(vmi("web"), "/metadata/annotations/virt-scout.io~1released").is_string());
+}
+
+TEST_F(BedMovingTest, AMoveHasAPolicyOfItsOwnUntilItHasEnded) {
+    json::object selectors{{"virtualMachineInstanceSelector", {{"kubevirt.io/nodeName", one}}}};
+    json::object spec{{"bandwidthPerMigration", "64Mi"}, {"selectors", std::move(selectors)}};
+    create(kube::resources::migration_policies(), {},
+           {{"metadata", {{"name", shop + "-slow"}}}, {"spec", std::move(spec)}});
+    set_mode("act", "pause");
+    auto agent = agent_on(one);
+    name(*agent, {"web"});
+    const auto numbers = [&] { return facts(*agent).numbers(); };
+    const auto slow = [&] { return numbers().bandwidth() == 64U << 20U; };
+    ASSERT_TRUE(run_until([&] { return rules(*agent).escalation() == "pause" && slow(); }));
+    EXPECT_EQ(order(*agent, "web", "escalate", "2").outcome(), Result::DONE);
+    EXPECT_TRUE(run_until([&] { return numbers().escalated(); }));
+    EXPECT_TRUE(numbers().completion_seconds_per_gib() == 2 && slow()) << "copied";
+    name(*agent, {"web"}, "given-up");
+    EXPECT_TRUE(run_until([&] { return !numbers().escalated(); })) << "removed";
 }
 
 TEST_F(BedMovingTest, AnotherNodesVmIsRefused) {

@@ -167,15 +167,16 @@ protected:
         return right.verb != "list" &&
                !is_one_of(right, {"patch nodes", "delete cpuprofiles", "patch scoutconfigs/status",
                                   "create subjectaccessreviews", "create tokenreviews"}) &&
-               !is_one_of(right,
-                          {"get virtualmachineinstances", "patch virtualmachineinstances",
-                           "get virtualmachineinstancemigrations",
-                           "patch virtualmachineinstancemigrations", "list events",
-                           "create virtualmachineinstancemigrations",
-                           "delete virtualmachineinstancemigrations", "create pods/eviction",
-                           "delete pods", "update virtualmachineinstances/evacuate",
-                           "update virtualmachineinstances/evacuate/cancel", "create plugins",
-                           "patch plugins", "delete plugins", "get clusterroles"});
+               !is_one_of(right, {"get virtualmachineinstances", "patch virtualmachineinstances",
+                                  "get virtualmachineinstancemigrations",
+                                  "patch virtualmachineinstancemigrations", "list events",
+                                  "create virtualmachineinstancemigrations",
+                                  "delete virtualmachineinstancemigrations", "create pods/eviction",
+                                  "delete pods", "update virtualmachineinstances/evacuate",
+                                  "update virtualmachineinstances/evacuate/cancel",
+                                  "create plugins", "patch plugins", "delete plugins",
+                                  "get clusterroles", "get migrationpolicies",
+                                  "create migrationpolicies", "delete migrationpolicies"});
     }
     void try_without(const std::vector<Right>& rights) {
         std::vector<std::unique_ptr<Lacking>> all;

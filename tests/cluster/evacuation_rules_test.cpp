@@ -39,6 +39,7 @@ TEST(EvacuationRulesTest, AnExplicitModeWins) {
     config.evacuation_mode = SharedText{"off"};
     config.evacuation_reserve = 0;
     config.evacuation_patience = 600;
+    config.evacuation_escalation = SharedText{"auto-converge"};
 
     const auto rules = evacuation_rules(&config, &gate, faults);
 
@@ -46,6 +47,7 @@ TEST(EvacuationRulesTest, AnExplicitModeWins) {
                                       .mode_by = ModeSource::scout_config,
                                       .reserve = 0s,
                                       .patience = 600s,
+                                      .escalation = migration::Escalation::auto_converge,
                                       .hooks = true}));
     EXPECT_THAT(faults, IsEmpty());
 }
@@ -57,14 +59,17 @@ TEST(EvacuationRulesTest, WhatIsWrongIsSaidAndDoesLess) {
     config.evacuation_mode = SharedText{"aggressive"};
     config.evacuation_reserve = -1;
     config.evacuation_patience = 5;
+    config.evacuation_escalation = SharedText{"postCopy"};
 
     const auto rules = evacuation_rules(&config, &gate, faults);
 
     EXPECT_EQ(rules.mode, EvacuationMode::observe);
     EXPECT_EQ(rules.reserve, 10s);
     EXPECT_EQ(rules.patience, 60s);
-    EXPECT_THAT(faults, ElementsAre(HasSubstr("aggressive"), HasSubstr("0 to 3600 seconds"),
-                                    HasSubstr("20 to 600 seconds")));
+    EXPECT_EQ(rules.escalation, migration::Escalation::none);
+    EXPECT_THAT(faults,
+                ElementsAre(HasSubstr("aggressive"), HasSubstr("postCopy"),
+                            HasSubstr("0 to 3600 seconds"), HasSubstr("20 to 600 seconds")));
 }
 
 }  // namespace

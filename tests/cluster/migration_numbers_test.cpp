@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "cluster/move_policy.h"
+
 namespace scout::cluster {
 namespace {
 
@@ -31,6 +33,20 @@ TEST(MigrationNumbersTest, PoliciesLieOverTheKubeVirtObjectAndThatOverItsDefault
     vmi.labels = {};
     EXPECT_EQ(migration_numbers(vmi, {}, policies, &kubevirt).settings.bandwidth,
               migration::Quantity{1ULL << 30U});
+}
+
+TEST(MigrationNumbersTest, APolicyOfThisMoveIsToldFromOthers) {
+    kube::Vmi vmi;
+    vmi.meta.uid = "u-1";
+    vmi.labels = {{"app", "db"}};
+    kube::MigrationPolicy policy;
+    policy.selectors = {.space = {}, .vmi = {{"app", "db"}}};
+    for (const auto* name : {"p", "virt-scout-move-u-1", "virt-scout-move-u-2"}) {
+        policy.meta.name = name;
+        EXPECT_EQ(migration_numbers(vmi, {}, {plain_policy(policy)}, nullptr).escalated,
+                  name == move_policy_name("u-1"));
+    }
+    EXPECT_FALSE(migration_numbers(vmi, {}, {}, nullptr).escalated);
 }
 
 TEST(MigrationNumbersTest, WhatCannotBeReadIsNotSaid) {

@@ -151,6 +151,7 @@ TEST(ScoutConfigStatusTest, IsOfThisObjectAndTellsWhatIsInForce) {
     EXPECT_EQ(evacuation.at("mode"), "observe");
     EXPECT_EQ(evacuation.at("modeBy"), "default");
     EXPECT_EQ(evacuation.at("reserveSeconds"), 10);
+    EXPECT_EQ(evacuation.at("escalation"), "none");
 }
 
 TEST(ScoutConfigStatusTest, IsWrittenOnceForEachState) {

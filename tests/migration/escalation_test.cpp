@@ -167,5 +167,37 @@ TEST(EscalationTest, WhereThereIsOneItWinsAndChoosesNobodyElse) {
     EXPECT_GT(contested, 500U);
 }
 
+TEST(EscalationTest, WhatAPolicySaysExplicitlyHolds) {
+    using enum Escalation;
+    struct Row {
+        MigrationOverrides policy;
+        std::vector<Escalation> forbidden;
+    };
+    const auto said = [](std::optional<bool> converge, std::optional<bool> switches,
+                         std::optional<bool> disrupts) {
+        MigrationOverrides policy;
+        policy.allow_auto_converge = converge;
+        policy.allow_post_copy = switches;
+        policy.allow_workload_disruption = disrupts;
+        return policy;
+    };
+    const std::vector<Row> rows{
+        {said({}, {}, {}), {}},
+        {said(true, true, true), {}},
+        {said(false, {}, {}), {auto_converge}},
+        {said({}, false, {}), {post_copy}},
+        {said({}, {}, false), {post_copy, pause}},
+    };
+    for (const auto& row : rows) {
+        std::vector<Escalation> forbidden;
+        for (const auto one : {none, auto_converge, post_copy, pause}) {
+            if (is_forbidden(one, row.policy)) {
+                forbidden.push_back(one);
+            }
+        }
+        EXPECT_EQ(forbidden, row.forbidden) << &row - rows.data();
+    }
+}
+
 }  // namespace
 }  // namespace scout::migration

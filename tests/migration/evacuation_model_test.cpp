@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The evacuation against a KubeVirt that behaves as the dossier says, with everything happening to
 // it that may: in any order, at any moment.
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -11,158 +10,13 @@
 
 #include <gtest/gtest.h>
 
-#include "migration/evacuation.h"
+#include "tests/migration/evacuation_world.h"
 
 namespace scout::migration {
 namespace {
 
 using namespace std::chrono_literals;
-using std::chrono::milliseconds;
 using Step = EvacuationStep;
-using Outcome = StepOutcome;
-
-constexpr milliseconds tick{100};
-const SteadyTime start{10h};
-
-struct Move {
-    MoveFacts facts;
-    SteadyTime born;
-    SteadyTime next_phase;
-    std::optional<SteadyTime> aborted;  ///< when an abort that was asked for is through
-    bool asked_to_end = false;
-    bool unseen = false;  ///< its object is gone, and the launcher not yet through
-};
-
-/// KubeVirt, the launcher and the API server.
-struct World {
-    explicit World(std::mt19937_64& source) : random(source) {}
-
-    [[nodiscard]] std::uint64_t dice(std::uint64_t sides) { return random() % sides; }
-    [[nodiscard]] Move* unfinished() {
-        const auto found = std::find_if(moves.begin(), moves.end(),
-                                        [](const auto& move) { return !move.facts.is_final(); });
-        return found != moves.end() ? &*found : nullptr;
-    }
-    [[nodiscard]] std::vector<MoveFacts> listed() const {
-        std::vector<MoveFacts> all;
-        for (const auto& move : moves) {
-            if (!move.unseen) {
-                all.push_back(move.facts);
-            }
-        }
-        return all;
-    }
-    /// What the launcher says of it.
-    [[nodiscard]] bool migrating() {
-        const auto* const move = unfinished();
-        return move != nullptr && move->facts.phase == MovePhase::running;
-    }
-    void abort(Move& move) {
-        if (!move.aborted) {
-            move.aborted = now + abort_takes;
-            move.unseen = dice(4) == 0;
-        }
-    }
-    void add_move(const char* prefix) {
-        const auto name = prefix + std::to_string(++named);
-        moves.push_back({.facts = {.name = name, .target_pod = "pod-" + name},
-                         .born = now,
-                         .next_phase = now + milliseconds{dice(3000)},
-                         .aborted = {}});
-    }
-    void fail_move(Move& move) {
-        move.facts.phase = MovePhase::failed;
-        post_copy = false;
-        next_try = now + 20s * (1U << failures++);
-    }
-
-    void pass() {
-        now += tick;
-        if (vmi.marked_node == vmi.node && vmi.strategy != EvictionStrategy::external &&
-            vmi.migratable && !vmi.deleting && now >= next_try && unfinished() == nullptr) {
-            add_move("k-");
-        }
-        auto* const move = unfinished();
-        if (move == nullptr) {
-            return;
-        }
-        if (move->aborted && now >= *move->aborted && !post_copy) {
-            fail_move(*move);
-        } else if (now >= move->next_phase && !stuck && (!move->aborted || post_copy)) {
-            go_on(*move);
-        }
-    }
-    void go_on(Move& move) {
-        move.next_phase = now + milliseconds{dice(3000)};
-        if (dice(12) == 0 && !post_copy) {
-            fail_move(move);
-        } else if (move.facts.phase != MovePhase::running) {
-            move.facts.phase = static_cast<MovePhase>(static_cast<int>(move.facts.phase) + 1);
-            if (move.asked_to_end && move.facts.phase == MovePhase::running) {
-                abort(move);
-            }
-        } else if (endless) {
-            return;
-        } else if (dice(4) == 0) {
-            post_copy = true;
-        } else {
-            move.facts.phase = MovePhase::succeeded;
-            vmi.node = "n2";
-            vmi.marked_node.clear();
-            post_copy = false;
-        }
-    }
-
-    [[nodiscard]] EvictionOutcome eviction() const {
-        return pod_failed ? EvictionOutcome::evicted
-                          : eviction_outcome(vmi.strategy, vmi.migratable);
-    }
-    Outcome delete_move(const std::string& name) {
-        const auto at = std::find_if(moves.begin(), moves.end(),
-                                     [&](const auto& one) { return one.facts.name == name; });
-        if (at == moves.end() || at->facts.is_final()) {
-            return Outcome::done;
-        }
-        at->asked_to_end = true;
-        if (at->facts.phase <= MovePhase::scheduling) {
-            moves.erase(at);
-        } else if (at->facts.phase == MovePhase::running) {
-            abort(*at);
-        }
-        return Outcome::done;
-    }
-    Outcome delete_target(const std::string& pod) {
-        for (auto& move : moves) {
-            if (move.facts.target_pod == pod && move.facts.phase == MovePhase::prepared) {
-                move.asked_to_end = true;
-                move.aborted = now + 500ms;
-            }
-        }
-        return Outcome::done;
-    }
-    Outcome create_move() {
-        if (unfinished() != nullptr || !vmi.migratable || !exists) {
-            return Outcome::refused;
-        }
-        add_move("ours-");
-        return Outcome::done;
-    }
-
-    std::mt19937_64& random;
-    SteadyTime now = start;
-    bool exists = true;
-    bool api_up = true;
-    bool stuck = false;
-    bool pod_failed = false;
-    bool post_copy = false;
-    bool endless = false;  ///< the guest writes faster than is copied
-    milliseconds abort_takes{0};
-    VmiFacts vmi;
-    std::vector<Move> moves;
-    SteadyTime next_try = start;
-    unsigned failures = 0;
-    unsigned named = 0;
-};
 
 class Story {
 public:
@@ -181,6 +35,11 @@ public:
         world_.endless = world_.dice(4) == 0;
         outlook_.budget.ends = std::chrono::seconds{5 + world_.dice(90)};
         outlook_.duration = milliseconds{world_.dice(20'000)};
+        if (world_.dice(8) == 0) {
+            outlook_.duration = 10min;
+            outlook_.escalated = EscalatedMove{.duration = milliseconds{world_.dice(20'000)},
+                                               .completion_per_gib = 1s};
+        }
         outlook_.abort_time = milliseconds{3000 + world_.dice(12'000)};
         world_.abort_takes = milliseconds{world_.dice(world_.dice(2) == 0 ? 2000 : 20'000)};
         outlook_.pod_failed = world_.pod_failed;
@@ -291,6 +150,7 @@ private:
             return;
         }
         machine_->heard_leader(world_.now);
+        machine_->saw_outlook(outlook_, world_.now);
         if (world_.dice(3) == 0 && world_.exists) {
             machine_->saw_vmi(world_.vmi, world_.now);
         }
@@ -375,6 +235,14 @@ private:
             case Step::delete_target:
                 return world_.delete_target(order.object);
             case Step::touch:
+                return Outcome::done;
+            case Step::escalate:
+                EXPECT_TRUE(outlook_.escalated);
+                EXPECT_NE(world_.vmi.strategy, EvictionStrategy::external);
+                if (world_.dice(3) == 0) {
+                    return Outcome::refused;
+                }
+                outlook_.duration = outlook_.escalated->duration;  // as the leader tells it then
                 return Outcome::done;
         }
         return Outcome::refused;

@@ -25,6 +25,79 @@ struct Row {
     std::optional<std::chrono::milliseconds> duration;
 };
 
+TEST(EvacuationOutlookTest, AbortingTakesWhatIsKnownOfTheGuestAndItsNode) {
+    auto subject = guest_of(100 * gib);
+    EXPECT_EQ(outlook_of(subject, {}).abort_time, 3720ms);
+    subject.abort.emulated = true;
+    EXPECT_EQ(outlook_of(subject, {}).abort_time, 12720ms);
+    subject.abort.seen = 16s;
+    EXPECT_EQ(outlook_of(subject, {}).abort_time, 20s);
+}
+
+/// A guest that writes as fast as it is copied.
+MoveSubject busy_guest() {
+    auto subject = guest_of(2 * gib);
+    subject.resident = 2 * gib;
+    subject.dirty_rate = 2'000'000'000;
+    subject.escalation = Escalation::pause;
+    subject.left = 30s;
+    return subject;
+}
+
+TEST(EvacuationOutlookTest, EscalatedIsWhatDoesNotEndInTimeAndWouldWithIt) {
+    struct Case {
+        const char* what;
+        std::function<void(MoveSubject&)> change;
+        bool escalated;
+    };
+    const std::vector<Case> cases{
+        {"as it is", [](auto&) {}, true},
+        {"not wanted", [](auto& one) { one.escalation = Escalation::none; }, false},
+        {"it ends by itself", [](auto& one) { one.dirty_rate = 0; }, false},
+        {"it ends by itself, too late",
+         [](auto& one) {
+             one.dirty_rate = 0;
+             one.settings.bandwidth = Quantity{std::uint64_t{32} << 20U};
+         },
+         false},
+        {"not even with it", [](auto& one) { one.left = 3s; }, false},
+        {"nobody knows until when", [](auto& one) { one.left.reset(); }, false},
+        {"it runs already", [](auto& one) { one.running = 1s; }, false},
+        {"by post-copy", [](auto& one) { one.escalation = Escalation::post_copy; }, true},
+        {"by post-copy with a device of its host",
+         [](auto& one) {
+             one.escalation = Escalation::post_copy;
+             one.tied = true;
+         },
+         false},
+    };
+    for (const auto& one : cases) {
+        auto subject = busy_guest();
+        one.change(subject);
+        EXPECT_EQ(outlook_of(subject, gigabyte_a_second).escalated.has_value(), one.escalated)
+            << one.what;
+    }
+}
+
+/// In post-copy it can not be aborted, and is lost with its node.
+TEST(EvacuationOutlookTest, OneThatWeLetSwitchOverIsJudgedByTheWorstUntilItHas) {
+    auto subject = busy_guest();
+    subject.settings = escalated({}, Escalation::post_copy, 1s);
+    const auto hopeful = outlook_of(subject, gigabyte_a_second).duration;
+    subject.escalated = true;
+    const auto careful = outlook_of(subject, gigabyte_a_second).duration;
+    ASSERT_TRUE(hopeful && careful);
+    EXPECT_GT(*careful, *hopeful + 10s);
+    EXPECT_GE(*careful, std::chrono::seconds{2 * gib / careful_bandwidth});
+
+    subject.running = 3s;
+    subject.remaining = std::uint64_t{1} << 20U;
+    EXPECT_EQ(outlook_of(subject, gigabyte_a_second).duration,
+              *careful - gigabyte_a_second.setup - 3s);
+    subject.settings.allow_post_copy = false;
+    EXPECT_LT(*outlook_of(subject, gigabyte_a_second).duration, 1s);
+}
+
 TEST(EvacuationOutlookTest, DurationIsTheBestThatIsPossible) {
     const std::vector<Row> rows{
         {"nothing known but its size", [](auto&) {}, 2s},

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Policies of single moves among those of the cluster.
+#include <utility>
+
+#include "aggregator/evacuation_view.h"
+#include "base/logging.h"
+#include "cluster/migration_numbers.h"
+#include "cluster/node_state.h"
+
+namespace scout::aggregator {
+namespace {
+
+constexpr std::string_view node_label = "kubevirt.io/nodeName";
+
+}  // namespace
+
+/// Of the VMI and of those that a policy with all its labels could be for as well: others of its
+/// namespace and node.
+migration::ChosenVmi EvacuationView::chosen(const kube::Vmi& vmi, const kube::Labels& space) const {
+    migration::ChosenVmi chosen{.labels = cluster::plain_labels(vmi.labels),
+                                .space = cluster::plain_labels(space),
+                                .others = {}};
+    const auto node = vmi.labels.find(node_label);
+    sources_.vmis.each([&chosen, &vmi, &node](const auto& other) {
+        if (other->meta.space == vmi.meta.space && other->meta.uid != vmi.meta.uid &&
+            other->labels.find(node_label) == node) {
+            chosen.others.push_back(cluster::plain_labels(other->labels));
+        }
+    });
+    return chosen;
+}
+
+Result<cluster::MovePolicy> EvacuationView::move_policy(const NamedEvacuation& named,
+                                                        migration::Escalation escalation) const {
+    const auto seen = vmi(named);
+    const auto space = sources_.namespaces.find({}, named.space);
+    if (!seen || !space || !sources_.policies.synced()) {
+        return fail(Errc::unavailable,
+                    "the VMI, its namespace or the policies are not seen at the API server");
+    }
+    // One of an earlier move of it goes before the new one is made.
+    std::vector<migration::MigrationPolicy> policies;
+    sources_.policies.each([&policies](const auto& policy) {
+        if (!cluster::is_move_policy(*policy)) {
+            policies.push_back(cluster::plain_policy(*policy));
+        }
+    });
+    const auto one = chosen(*seen, space->labels);
+    auto selectors = migration::selectors_of_one(policies, one);
+    if (!selectors) {
+        return fail(std::move(selectors.error()));
+    }
+    cluster::MovePolicy policy{
+        .escalation = escalation, .selectors = *std::move(selectors), .based_on = {}};
+    const auto matches = migration::matching_policies(policies, one.labels, one.space);
+    if (!matches.empty()) {
+        const auto& based_on = *matches.front().policy;
+        if (migration::is_forbidden(escalation, based_on.overrides)) {
+            return fail(Errc::refused, "policy " + log_value(based_on.name) + " forbids " +
+                                           std::string{migration::to_string(escalation)});
+        }
+        policy.based_on = based_on.name;
+    }
+    return policy;
+}
+
+std::vector<EvacuationView::MoveWithPolicy> EvacuationView::moves_with_policy() const {
+    std::vector<MoveWithPolicy> all;
+    sources_.policies.each([&all](const auto& policy) {
+        if (cluster::is_move_policy(*policy)) {
+            all.push_back({.vmi_uid = policy->move_of, .policy_uid = policy->meta.uid});
+        }
+    });
+    return all;
+}
+
+bool EvacuationView::has_left(const NamedEvacuation& named, std::string_view node) const {
+    const auto seen = vmi(named);
+    return sources_.vmis.synced() && (!seen || seen->node != node);
+}
+
+}  // namespace scout::aggregator

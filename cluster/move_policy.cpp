@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/move_policy.h"
+
+#include <utility>
+
+#include <boost/json/serialize.hpp>
+
+namespace scout::cluster {
+namespace {
+
+namespace json = boost::json;
+using migration::Escalation;
+
+constexpr std::string_view name_prefix = "virt-scout-move-";
+
+json::object document(const migration::Labels& labels) {
+    json::object out;
+    for (const auto& [key, value] : labels) {
+        out[key] = value;
+    }
+    return out;
+}
+
+void override_fields(const MovePolicy& policy, json::object& spec) {
+    switch (policy.escalation) {
+        case Escalation::none:
+            break;
+        case Escalation::auto_converge:
+            spec["allowAutoConverge"] = true;
+            break;
+        case Escalation::post_copy:
+        case Escalation::pause:
+            spec["allowPostCopy"] = policy.escalation == Escalation::post_copy;
+            spec["allowWorkloadDisruption"] = true;
+            spec["completionTimeoutPerGiB"] = policy.completion_per_gib.count();
+            break;
+    }
+}
+
+}  // namespace
+
+std::string move_policy_name(std::string_view vmi_uid) {
+    return std::string{name_prefix} + std::string{vmi_uid};
+}
+
+bool is_move_policy(const kube::MigrationPolicy& policy) {
+    return policy.meta.name.starts_with(name_prefix) &&
+           policy.move_of == policy.meta.name.substr(name_prefix.size());
+}
+
+std::string move_policy_body(const MovePolicy& policy, std::string_view vmi_uid,
+                             json::object spec) {
+    override_fields(policy, spec);
+    spec["selectors"] = {{"namespaceSelector", document(policy.selectors.space)},
+                         {"virtualMachineInstanceSelector", document(policy.selectors.vmi)}};
+    json::object labels;
+    labels[move_policy_label] = vmi_uid;
+    const json::object body{
+        {"apiVersion", "migrations.kubevirt.io/v1alpha1"},
+        {"kind", "MigrationPolicy"},
+        {"metadata", {{"name", move_policy_name(vmi_uid)}, {"labels", std::move(labels)}}},
+        {"spec", std::move(spec)}};
+    return json::serialize(body);
+}
+
+}  // namespace scout::cluster
