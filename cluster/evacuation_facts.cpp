@@ -28,18 +28,23 @@ MovePhase move_phase(std::string_view phase) noexcept {
     return found != phases.end() ? found->second : MovePhase::pending;
 }
 
+std::string lost_at_stop(const kube::Vmi& vmi) {
+    return vmi.shares_files ? "its virtiofs shares end when its launcher's pod is told to stop"
+                            : std::string{};
+}
+
 migration::VmiFacts vmi_facts(const kube::Vmi& vmi, std::string_view strategy) {
-    const auto* const migratable = kube::find_condition(vmi.conditions, "LiveMigratable");
-    const bool can = migratable != nullptr && migratable->status == "True";
-    return {
-        .uid = vmi.meta.uid,
-        .deleting = vmi.deletion.has_value(),
-        .phase = vmi.phase.str(),
-        .node = vmi.node.str(),
-        .marked_node = vmi.evacuation_node.str(),
-        .strategy = migration::effective_strategy(vmi.eviction_strategy.view(), strategy),
-        .migratable = can,
-        .not_migratable = can || migratable == nullptr ? std::string{} : migratable->reason.str()};
+    const auto* const said = kube::find_condition(vmi.conditions, "LiveMigratable");
+    const bool can = said != nullptr && said->status == "True";
+    auto lost = lost_at_stop(vmi);
+    return {.uid = vmi.meta.uid,
+            .deleting = vmi.deletion.has_value(),
+            .phase = vmi.phase.str(),
+            .node = vmi.node.str(),
+            .marked_node = vmi.evacuation_node.str(),
+            .strategy = migration::effective_strategy(vmi.eviction_strategy.view(), strategy),
+            .migratable = can && lost.empty(),
+            .not_migratable = can || said == nullptr ? std::move(lost) : said->reason.str()};
 }
 
 std::string_view phase_word(MovePhase phase) noexcept {

@@ -11,7 +11,13 @@
 
 namespace scout::cluster {
 
-/// What a VMI says to an evacuation. `strategy`: that of the KubeVirt object, for a VMI without.
+/// Why a VMI that KubeVirt can migrate cannot be once its launcher was told to stop: each of its
+/// virtiofs shares is served by a container of that pod, which ends at SIGTERM, and QEMU migrates
+/// such a device with its server's help alone. Empty: nothing like that.
+[[nodiscard]] std::string lost_at_stop(const kube::Vmi& vmi);
+
+/// What a VMI says to an evacuation; one that has lost_at_stop() is not migratable. `strategy`: that
+/// of the KubeVirt object, for a VMI without.
 [[nodiscard]] migration::VmiFacts vmi_facts(const kube::Vmi& vmi, std::string_view strategy);
 
 /// Its spec.terminationGracePeriodSeconds, or KubeVirt's default (dossier §3.2).

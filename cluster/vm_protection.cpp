@@ -196,8 +196,9 @@ migration::ProtectionFacts ProtectionRules::facts_of(const kube::Vmi& vmi,
     facts.strategy = migration::effective_strategy(own, of_cluster);
     facts.strategy_said = own.empty() ? of_cluster : own;
     if (const auto* said = kube::find_condition(vmi.conditions, "LiveMigratable")) {
-        facts.migratable = said->status == "True";
-        facts.not_migratable = *facts.migratable ? std::string{} : said_by(*said);
+        const bool can = said->status == "True";
+        facts.not_migratable = can ? lost_at_stop(vmi) : said_by(*said);
+        facts.migratable = can && facts.not_migratable.empty();
     }
     facts.no_hook = hook_on(vmi, around).why;
     if (kubevirt_ == nullptr) {

@@ -64,7 +64,7 @@ struct VmiFacts {
     std::string marked_node;  ///< status.evacuationNodeName
     EvictionStrategy strategy = EvictionStrategy::none;
     bool migratable = false;
-    std::string not_migratable;  ///< reason of the condition; empty: it is, or none is given
+    std::string not_migratable;  ///< why; empty: it is, or no reason is given
 };
 
 /// Of a VirtualMachineInstanceMigration; in their order.

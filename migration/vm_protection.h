@@ -19,7 +19,7 @@ namespace scout::migration {
 enum class ProtectionVerdict : std::uint8_t {
     guarded,         ///< "protected": it would be moved
     too_big,         ///< a move would not end in time
-    not_migratable,  ///< KubeVirt says so
+    not_migratable,  ///< KubeVirt says so, or it cannot be any more once its launcher stops
     strategy,        ///< by its eviction strategy KubeVirt does not move it
     no_hook,         ///< nobody is asked before its guest is stopped
     unknown,         ///< something that decides is not known
@@ -47,8 +47,8 @@ struct KubeletGraces {
 struct ProtectionFacts {
     EvictionStrategy strategy = EvictionStrategy::none;
     std::string strategy_said;  ///< the word that counts, of VMI or cluster; empty: neither has one
-    std::optional<bool> migratable;  ///< none: KubeVirt has not said
-    std::string not_migratable;      ///< its reason
+    std::optional<bool> migratable;  ///< when its launcher stops; none: KubeVirt has not said
+    std::string not_migratable;      ///< why not
     std::string no_hook;  ///< why nobody is asked before its guest is stopped; empty: an agent is
     std::string missing;  ///< what decides about that and is not known; empty: nothing
     MoveSubject subject;  ///< memory 0: not known

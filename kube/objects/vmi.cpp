@@ -37,10 +37,11 @@ struct Demands {
     std::vector<SharedText> devices;
     std::optional<bool> dedicated_cpus;
 
+    static bool has(const std::vector<SharedText>& keys, std::string_view key) {
+        return std::find(keys.begin(), keys.end(), key) != keys.end();
+    }
+
     [[nodiscard]] std::vector<std::string> names() const {
-        const auto has = [](const std::vector<SharedText>& keys, std::string_view key) {
-            return std::find(keys.begin(), keys.end(), key) != keys.end();
-        };
         constexpr std::string_view required = "requiredDuringSchedulingIgnoredDuringExecution";
         std::vector<std::string> out;
         const auto add = [&out](bool there, const char* name) {
@@ -118,6 +119,7 @@ Result<Vmi> decode_vmi(JsonObject& object) {
                  Nested{"annotations", Field{"kubevirt.io/eviction-source", vmi.eviction_source}}),
         spec, state);
     vmi.liveness_probe = !probe.empty();
+    vmi.shares_files = Demands::has(demands.devices, "filesystems");
     vmi.other_demands = demands.names();
     vmi.memory = memory.best();
     return decoded(std::move(vmi), std::move(status));

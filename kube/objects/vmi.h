@@ -75,6 +75,7 @@ struct Vmi {
     SharedText memory;
     Labels node_selector;
     bool liveness_probe = false;  ///< spec.livenessProbe
+    bool shares_files = false;    ///< spec.domain.devices.filesystems, which are virtiofs
     /// What else of its specification ties it to certain nodes, by the names of the fields:
     /// "nodeAffinity", "launchSecurity", …. Preferences do not.
     std::vector<std::string> other_demands;

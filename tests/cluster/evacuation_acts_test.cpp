@@ -102,6 +102,30 @@ TEST_F(EvacuationActsTest, ReadsTheVmiAndSaysWhenThereIsNone) {
     EXPECT_EQ(run(acts.read_vmi(subject)).outcome, StepOutcome::refused);
 }
 
+TEST_F(EvacuationActsTest, AShareEndsWithItsContainerWhateverKubeVirtSays) {
+    const auto with_share = [](const std::string& status) {
+        auto vmi = json::parse(vmi_json(status)).as_object();
+        auto& spec = vmi.at("spec").as_object();
+        spec["domain"] =
+            json::parse(R"({"devices":{"filesystems":[{"name":"data","virtiofs":{}}]}})");
+        return json::serialize(vmi);
+    };
+    answer(200, with_share(R"({"conditions":[{"type":"LiveMigratable","status":"True"}]})"));
+    answer(200, with_share(R"({"conditions":[
+        {"type":"LiveMigratable","status":"False","reason":"DisksNotLiveMigratable"}]})"));
+    answer(200, with_share("{}"));
+
+    for (const auto* const why :
+         {"its virtiofs shares end when its launcher's pod is told to stop",
+          "DisksNotLiveMigratable",
+          "its virtiofs shares end when its launcher's pod is told to stop"}) {
+        const auto found = run(acts.read_vmi(subject));
+        ASSERT_TRUE(found.facts);
+        EXPECT_FALSE(found.facts->migratable);
+        EXPECT_EQ(found.facts->not_migratable, why);
+    }
+}
+
 /// An Event about the launcher, so long ago.
 json::object pod_event(const std::string& reason, const std::string& note, WallTime at) {
     return {{"metadata", {{"name", "e"}, {"namespace", "ns"}}},

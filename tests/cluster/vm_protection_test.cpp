@@ -145,6 +145,8 @@ TEST(VmProtectionTest, EachObstacleIsNamedWithWhatHelps) {
              condition.message = SharedText{"disk a is ReadWriteOnce"};
          },
          ProtectionVerdict::not_migratable, "DisksNotLiveMigratable (disk a is ReadWriteOnce)", ""},
+        {"shares files", [](auto& all) { all.vmis.front().shares_files = true; },
+         ProtectionVerdict::not_migratable, "virtiofs shares end", ""},
         {"too big", [](auto& all) { all.vmis.front().memory = SharedText{"64Gi"}; },
          ProtectionVerdict::too_big, "at best",
          R"(terminationGracePeriodSeconds: 110 in the VM's template, or its annotation virt-scout.io/launcher-grace-seconds: "125")"},
