@@ -29,6 +29,10 @@ Status read_pem(const PemSource& source, std::string& into) {
     if (!text) {
         return fail(std::move(text.error()));
     }
+    if (text->empty()) {
+        return fail(Errc::invalid,
+                    log_value(source.file.string()) + ": expected PEM text, found an empty file");
+    }
     into = *std::move(text);
     return {};
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 
+#include "base/files.h"
 #include "tests/kube/transport_fixture.h"
 #include "tests/support/fake_clock.h"
 
@@ -176,6 +177,40 @@ TEST_F(KubeTlsTest, FollowsItsFilesWithoutARestart) {
 
     EXPECT_EQ(server.requests().back().peer, "new");
     EXPECT_EQ(server.connections(), 2U);
+}
+
+TEST_F(KubeTlsTest, AFileThatIsEmptyForAMomentChangesNothing) {
+    auto tls = server_tls({.common_name = "api", .names = "IP:127.0.0.1"});
+    const test::Authority clients{"clients"};
+    tls.client_authority = clients.make("any", "").ca;
+    FakeServer server(say_ok, tls);
+    const auto own = clients.make("own", "");
+    auto access = trusting_access(server);
+    access.authority = {.text = {}, .file = folder.write("ca.crt", access.authority.text)};
+    access.client_certificate.file = folder.write("tls.crt", own.certificate);
+    access.client_key.file = folder.write("tls.key", own.key);
+    test::FakeClock time;
+    HttpTransport transport(loop.get_executor(), access, time, {.idle = 0ms});
+    ASSERT_TRUE(send(transport));
+
+    for (const auto* const name : {"ca.crt", "tls.crt", "tls.key"}) {
+        const auto text = read_file(folder.path() / name).value();
+        folder.write(name, "");
+        time.advance(11s);
+        EXPECT_TRUE(send(transport)) << name;
+        EXPECT_EQ(server.requests().back().peer, "own") << name;
+        folder.write(name, text);
+    }
+}
+
+TEST_F(KubeTlsTest, AnEmptyAuthorityIsNotTakenForTheMachinesOwn) {
+    FakeServer server(say_ok, server_tls({.common_name = "api", .names = "IP:127.0.0.1"}));
+    auto access = access_to(server.port(), true);
+    access.authority.file = folder.write("ca.crt", "");
+    HttpTransport transport(loop.get_executor(), access, clock);
+    const auto answer = send(transport);
+    ASSERT_FALSE(answer);
+    EXPECT_THAT(answer.error().message, ::testing::HasSubstr("empty file"));
 }
 
 TEST_F(KubeTlsTest, FollowsANewAuthority) {
