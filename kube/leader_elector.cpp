@@ -106,11 +106,37 @@ Task<> LeaderElector::release(std::chrono::milliseconds limit) {
     if (!request) {
         co_return;
     }
-    const auto freed = co_await shield(write(std::move(*request), limit));
+    const auto freed = co_await shield(give_back(std::move(*request), clock_.steady() + limit));
     if (!freed) {
         spdlog::warn("lease could not be given back, others wait for its end error={}",
                      log_value(freed.error().message));
     }
+}
+
+/// A renewal that was cut off may have been stored, so that the version is another one: the lease
+/// is looked at once more then.
+Task<Status> LeaderElector::give_back(LeaseElection::Request request, SteadyTime until) {
+    const auto left = [this, until] {
+        return std::max(shortest,
+                        std::chrono::floor<std::chrono::milliseconds>(until - clock_.steady()));
+    };
+    auto same = request;
+    auto written = co_await write(std::move(same), left());
+    if (written && !*written) {
+        const auto seen = co_await port_.read(left());
+        if (!seen) {
+            co_return fail(seen.error());
+        }
+        if (!*seen || (*seen)->record.holder != settings_.identity) {
+            co_return Status{};
+        }
+        request.version = (*seen)->version;
+        written = co_await write(std::move(request), left());
+    }
+    if (!written) {
+        co_return fail(std::move(written.error()));
+    }
+    co_return *written ? Status{} : fail(Errc::refused, "it is written by others all the time");
 }
 
 std::chrono::milliseconds LeaderElector::limit() const {

@@ -71,6 +71,7 @@ private:
     [[nodiscard]] Task<> turn();
     [[nodiscard]] Task<Stored> write(LeaseElection::Request request,
                                      std::chrono::milliseconds limit);
+    [[nodiscard]] Task<Status> give_back(LeaseElection::Request request, SteadyTime until);
     /// For one call, and never more than is left: half of the renew deadline, so that after a
     /// renewal on a connection that is dead there is time for another, and so that a server which
     /// needs that long for each call has a leader.

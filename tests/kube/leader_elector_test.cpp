@@ -122,6 +122,29 @@ TEST_F(LeaderElectorTest, LeadsRenewsAndGivesBack) {
     EXPECT_EQ(port.lease->record.holder, "");
 }
 
+/// As when it is stopped in the middle of one.
+TEST_F(LeaderElectorTest, GivesBackALeaseWhoseLastRenewalItDidNotHearOf) {
+    run_for_calls(6);
+    ASSERT_TRUE(elector.leads());
+    port.lease->version = "renewed";
+
+    loop.restart();
+    run_to_end(loop, elector.release());
+
+    EXPECT_EQ(port.lease->record.holder, "");
+}
+
+TEST_F(LeaderElectorTest, DoesNotGiveBackWhatIsAnothersByNow) {
+    run_for_calls(6);
+    ASSERT_TRUE(elector.leads());
+    port.lease = StoredLease{{.holder = "other", .duration = 15s}, "o"};
+
+    loop.restart();
+    run_to_end(loop, elector.release());
+
+    EXPECT_EQ(port.lease->record.holder, "other");
+}
+
 TEST_F(LeaderElectorTest, StandsByWhileAnotherHoldsTheLease) {
     port.lease = StoredLease{{.holder = "other", .duration = 15s}, "o"};
 
