@@ -54,9 +54,9 @@ struct ClientConfig {
 /// Bodies and answers are JSON texts. Loop thread only; transport and clock must outlive it, and it
 /// must outlive its calls. Repeated, with jitter and as Retry-After asks, are 429, 500, 502, 503,
 /// 504, lost connections and attempts over their limit, and only for calls that may be made twice:
-/// get, merge patch, apply, delete by uid, reviews, and every dry run. create, update, JSON patch,
-/// eviction and commands are made once. Writes ask for strict field validation: an unknown field is
-/// an error, not a loss.
+/// get, merge patch, apply, delete by uid, reviews, and dry runs of them all. create, update, JSON
+/// patch, eviction and commands are made once. Writes ask for strict field validation: an unknown
+/// field is an error, not a loss.
 class Client {
 public:
     Client(Transport& transport, const Clock& clock, ClientConfig config);

@@ -163,7 +163,9 @@ Task<Status> Credentials::ask_plugin() {
     if (!credential->token.empty()) {
         auto checked = checked_token(credential->token);
         if (!checked) {
-            co_return fail(std::move(checked.error()).within("credential plugin"));
+            failed_at_ = clock_.steady();
+            failure_ = std::move(checked.error()).within("credential plugin");
+            co_return fail(failure_);
         }
         token = *std::move(checked);
     }

@@ -66,6 +66,7 @@ void ObjectStore::listed(ChangeKind kind, const ObjectIdentity& identity, JsonOb
         known->second.listed_in = list_;
         if (!doubted_ && compare_versions(identity.version, known->second.stored.meta->version) ==
                              VersionOrder::equal) {
+            unstage(identity.uid);
             return;
         }
     }

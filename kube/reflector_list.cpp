@@ -129,8 +129,10 @@ Reflector::Outcome Reflector::take_page(Pages& pages, HttpResponse answer) {
     }
     if (!list->items.empty()) {
         const auto object_bytes = std::max<std::size_t>(1, answer.body.size() / list->items.size());
-        pages.limit = std::clamp(pages.bytes / object_bytes, std::min(smallest_page, first_page_),
-                                 largest_page);
+        // Objects differ: a page of small ones says little of the next, which may be too large.
+        const auto most = std::min(largest_page, pages.limit * page_growth);
+        const auto least = std::min({smallest_page, first_page_, most});
+        pages.limit = std::clamp(pages.bytes / object_bytes, least, most);
     }
     pages.token = std::move(list->continue_token);
     return {};

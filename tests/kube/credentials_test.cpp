@@ -224,6 +224,17 @@ TEST_F(CredentialsTest, TellsThePluginAboutTheCluster) {
         "\"tls-server-name\":\"kubernetes\",\"certificate-authority-data\":\"Y2E=\"}}}\n");
 }
 
+TEST_F(CredentialsTest, ATokenThatNoRequestCanCarryIsAFailedRunToo) {
+    Credentials failing(
+        with_plugin(R"(printf '%s' '{"apiVersion":"client.authentication.k8s.io/v1",)"
+                    R"("kind":"ExecCredential","status":{"token":"a
+b"}}')"),
+        clock);
+    EXPECT_FALSE(current(failing));
+    EXPECT_FALSE(current(failing));
+    EXPECT_EQ(runs(), 1U);
+}
+
 TEST_F(CredentialsTest, SaysHowThePluginFailed) {
     Credentials failing(with_plugin("echo 'log in first' >&2; exit 3"), clock);
     const auto failed = current(failing);

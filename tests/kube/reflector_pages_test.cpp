@@ -48,8 +48,8 @@ TEST_F(ReflectorPagesTest, FollowsPagesAndFitsTheirSize) {
     run();
 
     EXPECT_THAT(target(0), HasSubstr("?limit=100"));
-    EXPECT_THAT(target(1), HasSubstr("?limit=5000&continue=to%2Fken%3D%3D"));
-    EXPECT_THAT(target(2), HasSubstr("&continue=second"));
+    EXPECT_THAT(target(1), HasSubstr("?limit=400&continue=to%2Fken%3D%3D"));
+    EXPECT_THAT(target(2), HasSubstr("?limit=1600&continue=second"));
     EXPECT_THAT(changes(), ElementsAre("add a 3 by list", "add b 4 by list", "synced"));
     EXPECT_EQ(informer.reflector().counters().pages, 3U);
     EXPECT_EQ(informer.reflector().counters().lists, 1U);
