@@ -45,6 +45,7 @@ ClusterFacts ClusterSide::facts() const {
         facts.history_entries = parts_->history.size();
         facts.history_bytes = parts_->history.bytes();
     }
+    facts.events = parts_->events.counters();
     facts.crowded_out = parts_->https == nullptr ? 0 : parts_->https->crowded_out();
     return facts;
 }

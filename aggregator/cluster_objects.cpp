@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "aggregator/cluster_objects.h"
 
+#include "base/lasting_task.h"
 #include "cluster/hook_plugin.h"
 #include "kube/resource.h"
 
@@ -11,7 +12,10 @@ namespace resources = kube::resources;
 
 template <class T>
 void run(TaskScope& scope, kube::Informer<T>& informer) {
-    scope.spawn(informer.reflector().resource().plural, [&informer] { return informer.run(); });
+    const auto kind = informer.reflector().resource().plural;
+    scope.spawn(kind, [kind, &informer] {
+        return keep_running(kind, [&informer] { return informer.run(); });
+    });
 }
 
 FollowedKind followed(const kube::Reflector& reflector) {

@@ -32,6 +32,8 @@ kube::ClientConfig calling(double per_second, double urgent = 0) {
 
 /// Labels have a rate of their own; this one is for what goes wrong.
 constexpr double calls_per_second = 200;
+/// One that hangs, and the next.
+constexpr std::size_t lease_calls_at_once = 2;
 /// After a restart all agents come at once: of 10,000 the last one waits ten seconds.
 constexpr double reviews_per_second = 1000;
 /// A node has 50 VMs, or 200, that are all told to stop at once, and each needs ten calls or so.
@@ -52,6 +54,8 @@ ClusterSide::Parts::Parts(const asio::any_io_executor& loop, ClusterSettings set
     : https_address(settings.https.listen),
       levels(settings.levels),
       following(settings.following),
+      lease_transport(loop, settings.access, clock, {.requests = lease_calls_at_once}),
+      lease_client(lease_transport, clock, calling(calls_per_second)),
       transport(loop, settings.access, clock),
       client(transport, clock, calling(calls_per_second)),
       review_transport(loop, settings.access, clock),
@@ -59,7 +63,7 @@ ClusterSide::Parts::Parts(const asio::any_io_executor& loop, ClusterSettings set
       act_transport(loop, settings.access, clock, {.requests = acts_at_once}),
       act_client(act_transport, clock, calling(calls_per_second, acts_per_second)),
       objects(transport, clock, [&settings] { return reflecting(settings.following); }),
-      lease(client, {.space = settings.space, .name = lease_name}),
+      lease(lease_client, {.space = settings.space, .name = lease_name}),
       elector(lease, clock, {.identity = settings.identity}, random_seed()),
       live(loop, {.configs = objects.configs, .kubevirts = objects.kubevirts, .elector = elector},
            client, clock, cluster::level_settings(settings.levels)),
@@ -82,7 +86,7 @@ ClusterSide::Parts::Parts(const asio::any_io_executor& loop, ClusterSettings set
               .elector = elector},
              client, clock,
              {.levels = std::move(settings.levels), .plan = {}, .seed = random_seed()}),
-      placement({.levels = labels, .settings = live, .events = events}),
+      placement({.levels = labels, .settings = live, .vmis = objects.vmis, .events = events}),
       grace(objects.namespaces),
       certificates(
           loop, client, [this] { return elector.may_write_until(); },

@@ -63,11 +63,13 @@ struct ClusterSide::Parts {
     }
 
     std::string https_address;
-    cluster::LevelOptions levels;       ///< that were given
-    kube::ReflectorSettings following;  ///< likewise
+    cluster::LevelOptions levels;         ///< that were given
+    kube::ReflectorSettings following;    ///< likewise
+    kube::HttpTransport lease_transport;  ///< the lease waits behind nothing
+    kube::Client lease_client;
     kube::HttpTransport transport;
     kube::Client client;
-    kube::HttpTransport review_transport;  ///< neither lease nor labels wait behind tokens
+    kube::HttpTransport review_transport;  ///< labels do not wait behind tokens
     kube::Client review_client;
     kube::HttpTransport act_transport;  ///< a VM that is about to be killed waits behind nobody
     kube::Client act_client;

@@ -11,6 +11,7 @@
 
 #include "aggregator/cluster_parts.h"
 #include "aggregator/query_paths.h"
+#include "base/lasting_task.h"
 #include "base/logging.h"
 
 namespace scout::aggregator {
@@ -97,31 +98,38 @@ Status ClusterSide::start() {
     parts_->certificates.on_authority(
         [this](const auto& authority) { parts_->agents.use(authority); });
     parts_->objects.start(scope_);
-    scope_.spawn("leadership", [this] { return parts_->elector.run(); });
-    scope_.spawn("settings", [this] { return parts_->live.run(); });
-    scope_.spawn("level labels", [this] { return parts_->labels.run(); });
-    scope_.spawn("profiles of agents", [this] { return parts_->profiles.run(); });
-    scope_.spawn("events", [this] { return parts_->events.run(); });
+    keep("leadership", [this] { return parts_->elector.run(); });
+    keep("settings", [this] { return parts_->live.run(); });
+    keep("level labels", [this] { return parts_->labels.run(); });
+    keep("profiles of agents", [this] { return parts_->profiles.run(); });
+    keep("events", [this] { return parts_->events.run(); });
     if (auto* const mover = parts_->mover.get()) {
-        scope_.spawn("evacuations", [mover] { return mover->desk.run(); });
-        scope_.spawn("node hook", [mover] { return mover->hook.run(); });
+        keep("evacuations", [mover] { return mover->desk.run(); });
+        keep("node hook", [mover] { return mover->hook.run(); });
     } else {
         parts_->live.tell_protection({.state = cluster::Protection::State::no,
                                       .reason = "NoAgents",
                                       .message = "this aggregator takes no orders of agents"});
     }
     if (auto* const causes = parts_->causes.get()) {
-        scope_.spawn("ends of launchers", [causes] { return causes->ends.run(); });
-        scope_.spawn("causes of migrations", [causes] { return causes->moves.run(); });
+        keep("ends of launchers", [causes] { return causes->ends.run(); });
+        keep("causes of migrations", [causes] { return causes->moves.run(); });
     }
     if (auto* const protection = parts_->protection.get();
         protection != nullptr && parts_->objects.follows_vms()) {
-        scope_.spawn("protection", [protection] { return protection->run(); });
+        keep("protection", [protection] { return protection->run(); });
     }
     if (parts_->needs_certificate()) {
-        scope_.spawn("certificates", [this] { return parts_->certificates.run(); });
+        keep("certificates", [this] { return parts_->certificates.run(); });
     }
     return {};
+}
+
+void ClusterSide::keep(std::string name, std::function<Task<>()> body) {
+    auto task = name;
+    scope_.spawn(std::move(name), [task = std::move(task), body = std::move(body)] {
+        return keep_running(task, body);
+    });
 }
 
 Status ClusterSide::serve_https() {
@@ -137,6 +145,7 @@ Status ClusterSide::serve_https() {
     parts_->https->route("POST", "/first", [this](daemon::HttpRequest request) {
         return parts_->placement.serve(std::move(request));
     });
+    parts_->objects.follow_vms();         // an Event is only about one that is there
     parts_->objects.follow_namespaces();  // whose labels may ask for more grace
     parts_->https->route("POST", "/grace", [this](daemon::HttpRequest request) {
         return parts_->grace.serve(std::move(request));
@@ -162,10 +171,7 @@ void ClusterSide::serve_queries() {
                           log_value(used.error().message));
         }
     });
-    scope_.spawn("front proxy", [this] { return parts_->front_proxy.run(); });
-    if (parts_->answers != nullptr) {
-        parts_->objects.follow_vms();
-    }
+    keep("front proxy", [this] { return parts_->front_proxy.run(); });
 }
 
 void ClusterSide::use(const CertifiedKey& pair) {

@@ -28,6 +28,7 @@
 #include "base/task_scope.h"
 #include "cluster/levels.h"
 #include "kube/access.h"
+#include "kube/event_recorder.h"
 #include "kube/reflector.h"
 
 namespace scout {
@@ -83,6 +84,7 @@ struct ClusterFacts {
     std::uint64_t causes_unwritten = 0;
     std::size_t history_entries = 0;
     std::size_t history_bytes = 0;
+    kube::EventRecorderCounters events;
     std::optional<ProtectionCount::Counts> protection;  ///< none: not counted here
     std::uint64_t crowded_out = 0;  ///< questions for whose bodies there was no room
 };
@@ -136,6 +138,8 @@ private:
     struct Mover;
     struct Parts;
 
+    /// A task of the scope that goes on after a fault.
+    void keep(std::string name, std::function<Task<>()> body);
     [[nodiscard]] Status serve_https();
     void serve_queries();
     void use(const CertifiedKey& pair);

@@ -201,6 +201,14 @@ void add_protection(const std::optional<ProtectionCount::Counts>& counts,
                         counts->at(static_cast<std::size_t>(ProtectionVerdict::guarded))));
 }
 
+void add_events(const kube::EventRecorderCounters& events, std::vector<MetricFamily>& out) {
+    out.push_back(family("virt_scout_events_total", "Events about objects, by what came of them.",
+                         MetricType::Counter,
+                         {{"result", "written", events.written},
+                          {"result", "failed", events.failed},
+                          {"result", "dropped", events.dropped}}));
+}
+
 MetricFamily followed(const ClusterFacts& facts) {
     std::vector<Sample> samples;
     for (const auto& [plural, trouble] : facts.kinds) {
@@ -234,6 +242,7 @@ void add_cluster(const ClusterFacts& facts, std::vector<MetricFamily>& out) {
     out.push_back(family(
         "virt_scout_level_label_writes_total", "Level labels written.", MetricType::Counter,
         {{"result", "accepted", facts.labels_written}, {"result", "failed", facts.labels_failed}}));
+    add_events(facts.events, out);
     add_https(facts, out);
     add_evacuations(facts, out);
     add_causes(facts, out);

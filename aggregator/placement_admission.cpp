@@ -85,9 +85,11 @@ std::string PlacementAdmission::unwritten_note(const cluster::PlacementRules& ru
            "virt-scout's leader); the VM waits for it";
 }
 
+/// Whoever reaches the port can name any VMI: only what is there is told of.
 void PlacementAdmission::tell_vmi(const std::string& space, const kube::NewPod& pod,
                                   std::string note) {
-    if (pod.vmi_name.empty()) {
+    const auto vmi = sources_.vmis.find(space, pod.vmi_name);
+    if (!vmi || vmi->meta.uid != pod.vmi_uid) {
         return;
     }
     sources_.events.record({.regarding = {.api_version = "kubevirt.io/v1",

@@ -11,6 +11,8 @@
 #include "cluster/placement_rules.h"
 #include "daemon/http_server.h"
 #include "kube/event_recorder.h"
+#include "kube/informer.h"
+#include "kube/objects/vmi.h"
 
 namespace scout::aggregator {
 
@@ -25,6 +27,7 @@ public:
     struct Sources {
         const LevelLabels& levels;
         const LiveSettings& settings;
+        const kube::Informer<kube::Vmi>& vmis;  ///< no Event is about any other
         kube::EventRecorder& events;
     };
 

@@ -13,6 +13,8 @@ namespace {
 
 constexpr std::size_t longest_queue = 1000;
 constexpr std::chrono::seconds look_interval{60};
+// Some may never be taken, as where a webhook fails for one namespace: the others wait behind it.
+constexpr unsigned most_tries = 8;
 
 bool may_pass(Errc code) {
     return code == Errc::unavailable || code == Errc::timed_out;
@@ -21,8 +23,8 @@ bool may_pass(Errc code) {
 }  // namespace
 
 EventRecorder::EventRecorder(const asio::any_io_executor& loop, EventPort& port, const Clock& clock,
-                             std::uint64_t seed, EventLimits limits)
-    : port_(port), clock_(clock), series_(limits), backoff_(seed), wake_(loop) {}
+                             std::uint64_t seed, EventLimits limits, BackoffRange backoff)
+    : port_(port), clock_(clock), series_(limits), backoff_(seed, backoff), wake_(loop) {}
 
 void EventRecorder::record(EventNote note) {
     if (auto write = series_.take(std::move(note), clock_.steady(), clock_.wall())) {
@@ -60,13 +62,14 @@ Task<> EventRecorder::run() {
 
 /// False once it is cancelled.
 Task<bool> EventRecorder::write_queue() {
+    unsigned tries = 0;  // of the first one
     while (!queue_.empty()) {
         auto next = queue_.front();
         const auto done = co_await write(std::move(next));
         if (!done && done.error().code == Errc::cancelled) {
             co_return false;
         }
-        if (!done && may_pass(done.error().code)) {
+        if (!done && may_pass(done.error().code) && ++tries < most_tries) {
             asio::steady_timer timer(co_await asio::this_coro::executor, backoff_.next());
             const auto [error] = co_await timer.async_wait(as_result);
             if (error) {
@@ -82,6 +85,7 @@ Task<bool> EventRecorder::write_queue() {
                          log_value(done.error().message));
         }
         queue_.pop_front();
+        tries = 0;
     }
     co_return true;
 }

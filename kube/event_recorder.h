@@ -37,7 +37,7 @@ public:
 
 struct EventRecorderCounters {
     std::uint64_t written = 0;
-    std::uint64_t failed = 0;   ///< given up
+    std::uint64_t failed = 0;   ///< given up: refused, or not taken again and again
     std::uint64_t dropped = 0;  ///< not even tried: too many at once, or too many about one object
 };
 
@@ -47,7 +47,7 @@ struct EventRecorderCounters {
 class EventRecorder {
 public:
     EventRecorder(const asio::any_io_executor& loop, EventPort& port, const Clock& clock,
-                  std::uint64_t seed, EventLimits limits = {});
+                  std::uint64_t seed, EventLimits limits = {}, BackoffRange backoff = {});
 
     void record(EventNote note);
 

@@ -159,6 +159,29 @@ TEST_F(BedFaultsTest, AServerThatNeedsFiveSecondsForEachCallHasALeaderAndRightLa
     stop(std::move(side));
 }
 
+/// After a restart of the API server a dozen lists may take up all that goes on at once.
+TEST_F(BedFaultsTest, TheLeaseWaitsBehindNothing) {
+    make_node("lease", "a", "x");
+    following.watch_timeout = 2s;
+    FaultProxy proxy(loop, access);
+    auto side = start(proxy.access(), new_space());
+    ASSERT_TRUE(settle(*side));
+
+    proxy.decide([](const auto& call) {
+        if (call.target.find("/leases/") != std::string::npos) {
+            return FaultProxy::Fate{};
+        }
+        const bool watches = call.target.find("watch=") != std::string::npos;
+        return watches ? FaultProxy::Fate{.status = 500} : FaultProxy::Fate{.delay = 60s};
+    });
+    const auto long_enough = std::chrono::steady_clock::now() + 20s;
+    EXPECT_TRUE(
+        run_leading(*side, [&] { return std::chrono::steady_clock::now() >= long_enough; }));
+
+    proxy.decide([](const auto& /*call*/) { return FaultProxy::Fate{}; });
+    stop(std::move(side));
+}
+
 /// Nobody tells that the other end is gone.
 TEST_F(BedFaultsTest, ConnectionsThatAreDeadAreReplacedAndLeadershipIsKept) {
     make_node("half", "a", "x");

@@ -65,7 +65,11 @@ public:
 
 class PlacementAdmissionTest : public testing::Test {
 protected:
-    PlacementAdmissionTest() { learn(profiles, from_profiles, {}); }
+    PlacementAdmissionTest() {
+        learn(profiles, from_profiles, {});
+        learn(vmis, from_vmis,
+              {R"({"metadata":{"name":"vm","namespace":"ns","uid":"v1","resourceVersion":"5"}})"});
+    }
 
     /// a and b can go to each other: level 50; c is alone: level 0.
     void know_nodes() {
@@ -171,6 +175,7 @@ protected:
     scout::test::ScriptedTransport from_kubevirts;
     scout::test::ScriptedTransport from_configs;
     scout::test::ScriptedTransport from_profiles;
+    scout::test::ScriptedTransport from_vmis;
     scout::test::ScriptedTransport unused;
     kube::Client client{unused, clock, {}};
     kube::Informer<kube::Node> nodes{from_nodes,
@@ -192,6 +197,11 @@ protected:
         clock,
         {.resource = kube::resources::cpu_profiles(), .selection = {}},
         &cluster::decode_cpu_profile};
+    kube::Informer<kube::Vmi> vmis{
+        from_vmis,
+        clock,
+        {.resource = kube::resources::virtual_machine_instances(), .selection = {}},
+        &kube::decode_vmi};
     kube::ClientLease lease{client, {.space = "scout", .name = "lease"}};
     kube::LeaderElector elector{lease, clock, {.identity = "me"}, 1};
     LiveSettings settings{loop.get_executor(),
@@ -216,7 +226,8 @@ protected:
                        client,
                        clock,
                        {}};
-    PlacementAdmission admission{{.levels = levels, .settings = settings, .events = events}};
+    PlacementAdmission admission{
+        {.levels = levels, .settings = settings, .vmis = vmis, .events = events}};
 };
 
 TEST_F(PlacementAdmissionTest, AFirstPodIsSentWhereTheLevelIs) {
@@ -315,6 +326,17 @@ TEST_F(PlacementAdmissionTest, TheVmiIsToldOnceThoughTheServerAsksTwice) {
     EXPECT_EQ(patch_of(ask({.affinity = json::serialize(affinity)})), "");
 
     EXPECT_EQ(events.waiting(), 1U);
+}
+
+TEST_F(PlacementAdmissionTest, NothingIsToldOfAVmiThatIsNotThere) {
+    know_nodes();
+    know_demands(R"({"requireHostModelMigratabilityLevel":51})");
+    const json::object of_another{{"kubevirt.io", "virt-launcher"},
+                                  {"kubevirt.io/created-by", "invented"}};
+
+    EXPECT_NE(patch_of(ask({.labels = of_another})), "");
+
+    EXPECT_EQ(events.waiting(), 0U);
 }
 
 TEST_F(PlacementAdmissionTest, ADryRunTellsOnlyWhoeverAsks) {

@@ -199,7 +199,12 @@ protected:
     asio::io_context loop;
     FakeClock clock;
     ScriptedEvents port;
-    kube::EventRecorder recorder{loop.get_executor(), port, clock, 1};
+    kube::EventRecorder recorder{loop.get_executor(),
+                                 port,
+                                 clock,
+                                 1,
+                                 {},
+                                 {std::chrono::milliseconds{1}, std::chrono::milliseconds{2}}};
     TaskScope scope{loop.get_executor()};
 };
 
@@ -231,6 +236,17 @@ TEST_F(EventRecorderTest, MakesASeriesAnewThatHasExpired) {
     run_for_calls(3);
 
     EXPECT_THAT(port.calls, ElementsAre("create n1 1", "update n1 2", "create n1 2"));
+    EXPECT_EQ(recorder.counters().failed, 1U);
+}
+
+TEST_F(EventRecorderTest, OneThatIsNeverTakenDoesNotStandInTheWayForEver) {
+    recorder.record(note("refused by a webhook"));
+    recorder.record(note("n1"));
+    port.failures = std::deque<Errc>(8, Errc::unavailable);
+
+    run_for_calls(9);
+
+    EXPECT_EQ(port.calls.back(), "create n1 1");
     EXPECT_EQ(recorder.counters().failed, 1U);
 }
 
