@@ -61,6 +61,8 @@ EvacuationDesk::EvacuationDesk(const asio::any_io_executor& loop, Sources source
       alarm_(loop),
       scope_(loop) {
     view_.on_change([this](std::string_view vmi_uid) { take_change(vmi_uid); });
+    // What was held before is the business of whoever leads meanwhile.
+    sources_.elector.on_change([this](bool /*leads*/) { left_.clear(); });
     sources_.settings.on_change([this] { take_rules(); });
     sources_.objects.kubevirts.on_change([this](const auto& /*change*/) { take_rules(); });
 }

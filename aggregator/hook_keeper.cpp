@@ -162,7 +162,9 @@ HookKeeper::Wish HookKeeper::wish() const {
                                                   std::string{cluster::to_string(rules.mode)} +
                                                   ": no stop is held, and nothing is moved")};
     }
-    if (sources_.plugins.reflector().state() == kube::ReflectorState::absent) {
+    // One answer that there is no such kind may be a mistake; after two the object is not there.
+    const bool absent = sources_.plugins.reflector().state() == kube::ReflectorState::absent;
+    if (absent && !plugin()) {
         return {.there = false,
                 .protection = no("NoNodeHooks",
                                  "this KubeVirt has no node hooks, which came with 1.9: the guest "

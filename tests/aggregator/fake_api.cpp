@@ -105,6 +105,13 @@ void FakeApi::tell(Kind& kind, const std::string& type, const json::object& obje
     }
 }
 
+void FakeApi::leave_out(const std::string& plural) {
+    absent_.push_back(plural);
+    for (auto* stream : kinds_[plural].streams) {
+        stream->push(test::watch_line("ERROR", test::status_json(410, "Expired")));
+    }
+}
+
 bool FakeApi::is_absent(const std::string& plural) const {
     return std::find(absent_.begin(), absent_.end(), plural) != absent_.end();
 }

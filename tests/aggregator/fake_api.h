@@ -31,8 +31,8 @@ public:
     /// Kinds that were never put are there, and empty.
     void put(const std::string& plural, boost::json::object object);
     void remove(const std::string& plural, const std::string& name);
-    /// The server does not know the kind, from the start.
-    void leave_out(const std::string& plural) { absent_.push_back(plural); }
+    /// The server does not know the kind from now on; who watches it has to list it anew.
+    void leave_out(const std::string& plural);
 
     /// Called for each call but lists and watches. Without one all is answered 200 and {}.
     Answer answer;

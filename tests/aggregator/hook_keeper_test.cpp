@@ -248,6 +248,21 @@ TEST_F(HookKeeperTest, WithoutNodeHooksTheStatusSaysSo) {
     EXPECT_EQ(applied, 0);
 }
 
+/// As of a replica that lags, or a proxy's own answer: after two of them the object is not there.
+TEST_F(HookKeeperTest, OneAnswerThatThereAreNoHooksTakesNoneAway) {
+    lead();
+    open(1, "n1");
+    open(2, "n2");
+    ASSERT_TRUE(run_until([this] { return condition() == running; }));
+    api.leave_out("plugins");
+    ASSERT_TRUE(run_until(
+        [this] { return objects.plugins.reflector().state() == kube::ReflectorState::absent; }));
+    settle();
+    pass(5s, {1, 2});
+    EXPECT_EQ(removed, 0);
+    EXPECT_EQ(condition(), running);
+}
+
 TEST_F(HookKeeperTest, WhoDoesNotLeadWritesNothing) {
     lead();
     lose_leadership();
