@@ -93,7 +93,8 @@ void LabelPlan::set(const NodeName& named, NodeMarks wanted, NodeMarks carried, 
         place = nodes_.try_emplace(named.name).first;
         place->second.name = place->first;
         place->second.changed = now;
-        ++untried_;
+        place->second.of_first_fill = now - start_ < rules_.first_fill_least;
+        untried_ += place->second.of_first_fill ? 1U : 0U;
     }
     auto& node = place->second;
     node.uid = named.uid;
@@ -186,7 +187,7 @@ void LabelPlan::settle(Node& node, SteadyTime now) {
 
 void LabelPlan::drop(Nodes::iterator node) {
     plan(node->second, std::nullopt);
-    untried_ -= node->second.tried ? 0U : 1U;
+    untried_ -= node->second.of_first_fill ? 1U : 0U;
     nodes_.erase(node);
 }
 
@@ -216,8 +217,8 @@ LabelPlan::Write LabelPlan::begin(Node& node) {
     node.left_out_in_vain = left_out && (again || node.left_out_in_vain);
     node.phase = Phase::under_way;
     node.written = node.wanted;
-    untried_ -= node.tried ? 0U : 1U;
-    node.tried = true;
+    untried_ -= node.of_first_fill ? 1U : 0U;
+    node.of_first_fill = false;
     plan(node, std::nullopt);
     ++under_way_;
     const NodeName named{.name = std::string{node.name}, .uid = node.uid};

@@ -63,7 +63,7 @@ struct LabelPlanRules {
     double first_fill_per_second = 100;
     std::chrono::milliseconds first_fill_least{30'000};
     double jitter = 0.1;  ///< writes are farther apart by up to this share
-    /// At a time: fewer than a transport has places, for renewing the lease must not wait.
+    /// At a time: fewer than a transport has places, so that the rest of its calls need not wait.
     std::size_t under_way = 6;
     /// A write that was accepted shows in the node by then; else it is made again.
     std::chrono::milliseconds shown_after{10'000};
@@ -117,7 +117,7 @@ private:
         Phase phase = Phase::settling;
         SteadyTime changed;             ///< first change that was not written
         std::optional<SteadyTime> due;  ///< is in due_
-        bool tried = false;
+        bool of_first_fill = false;
         unsigned tries = 0;             ///< that failed or did not show, one after the other
         bool left_out_in_vain = false;  ///< see Write::merge
         bool gone = false;
@@ -137,7 +137,7 @@ private:
     SteadyTime start_;
     SteadyTime slot_;  ///< of the next write
     bool filled_ = false;
-    std::size_t untried_ = 0;  ///< nodes that were never written
+    std::size_t untried_ = 0;  ///< nodes of the first fill that were never written
     Nodes nodes_;              ///< that are not as they should be, or under way
     std::set<std::pair<SteadyTime, Node*>> due_;
     std::size_t under_way_ = 0;

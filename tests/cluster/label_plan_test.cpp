@@ -319,6 +319,22 @@ TEST_F(LabelPlanRateTest, ALeaderThatFoundEverythingRightDoesNotFillLater) {
     pass(seconds{60});
     change_all("10");
     write_all("10");
+    EXPECT_GT(most, 0U);
+    EXPECT_LE(most, 20U);
+}
+
+TEST_F(LabelPlanRateTest, WhatChangesAllTheTimeDoesNotProlongTheFirstFill) {
+    const auto end = start + LabelPlanRules{}.first_fill_least + seconds{10};
+    for (int i = 0; now < end; ++i) {
+        plan.set(named("restless" + std::to_string(i)), level("10"), nothing, now);
+        for (const auto& [node, at] : pass(milliseconds{500})) {
+            plan.set(named(node), level("10"), level("10"), now);
+            done(node.c_str());
+        }
+    }
+    change_all("10");
+    write_all("10");
+    EXPECT_GT(most, 0U);
     EXPECT_LE(most, 20U);
 }
 
