@@ -11,6 +11,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "base/unique_fd.h"
@@ -38,14 +39,24 @@ Status too_many(const fs::path& folder, std::size_t limit) {
                                    " files, found more: name the folders that matter");
 }
 
-/// Adds the files of a folder at any depth. Links to folders are not followed.
+bool is_open_to_us(const fs::path& folder) {
+    return ::faccessat(AT_FDCWD, folder.c_str(), R_OK | X_OK, AT_EACCESS) == 0;
+}
+
+/// Adds the files of a folder at any depth, and folders that cannot be read, so that they are told
+/// of as such. Links to folders are not followed.
 Status add_folder(const fs::path& folder, std::size_t limit, std::vector<fs::path>& to) {
     const auto first = static_cast<std::ptrdiff_t>(to.size());
     std::error_code error;
-    fs::recursive_directory_iterator at(folder, error);
+    fs::recursive_directory_iterator at(folder, fs::directory_options::skip_permission_denied,
+                                        error);
     for (; !error && at != fs::recursive_directory_iterator{}; at.increment(error)) {
         std::error_code of_entry;
-        if (!at->is_regular_file(of_entry) || !is_dump_name(at->path().filename().string())) {
+        const bool closed =
+            at->is_directory(of_entry) && !at->is_symlink(of_entry) && !is_open_to_us(at->path());
+        const bool is_file =
+            at->is_regular_file(of_entry) && is_dump_name(at->path().filename().string());
+        if (!closed && !is_file) {
             continue;
         }
         if (to.size() >= limit) {

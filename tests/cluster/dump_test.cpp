@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "cluster/scheduling_objects.h"
@@ -236,6 +237,27 @@ TEST_F(DumpTest, WhatCannotBeUsedIsListedAndTheRestGoesOn) {
     }
     EXPECT_EQ(places, (std::vector<std::string>{"a.json: item 2", "a.json: item 3", "b.json",
                                                 "c.yaml", "d.yaml", "e.json.gz"}));
+}
+
+/// For root no folder is closed.
+TEST_F(DumpTest, AFolderThatIsClosedCostsNoneOfTheOthers) {
+    folder.write("a.json", node("n1"));
+    std::filesystem::create_directory(folder.path() / "closed");
+    folder.write("closed/b.json", node("n2"));
+    std::filesystem::permissions(folder.path() / "closed", std::filesystem::perms::none);
+    std::filesystem::permissions(folder.path(), std::filesystem::perms{0755});
+    constexpr uid_t nobody = 65534;
+    const bool root = ::geteuid() == 0;
+    ASSERT_TRUE(!root || ::seteuid(nobody) == 0);
+
+    const auto dump = read();
+
+    ASSERT_TRUE(!root || ::seteuid(0) == 0);
+    std::filesystem::permissions(folder.path() / "closed", std::filesystem::perms{0700});
+    EXPECT_EQ(names(dump.objects), (std::vector<std::string>{"n1"}));
+    ASSERT_EQ(dump.left_out.size(), 1U);
+    EXPECT_TRUE(dump.left_out[0].place.ends_with("/closed")) << dump.left_out[0].place;
+    EXPECT_NE(dump.left_out[0].reason.find("denied"), std::string::npos);
 }
 
 TEST_F(DumpTest, LimitsHold) {
