@@ -11,10 +11,8 @@
 
 #include "cluster/cause_facts.h"
 #include "cluster/evacuation_facts.h"
+#include "cluster/vmi_calls.h"
 #include "kube/decode_text.h"
-#include "kube/list_document.h"
-#include "kube/query.h"
-#include "kube/shared_text.h"
 #include "migration/requester.h"
 
 namespace scout::cluster {
@@ -33,17 +31,7 @@ constexpr std::chrono::milliseconds act_limit = 5s;
 constexpr const char* unschedulable_seconds = "20";
 
 kube::Target vmi_of(const EvacuationSubject& subject) {
-    return {.resource = kube::resources::virtual_machine_instances(),
-            .object = {.space = subject.space, .name = subject.vmi}};
-}
-
-kube::Target cancel_of(const EvacuationSubject& subject) {
-    return {.resource = {.group = "subresources.kubevirt.io",
-                         .version = "v1",
-                         .plural = "virtualmachineinstances",
-                         .kind = "VirtualMachineInstance"},
-            .object = {.space = subject.space, .name = subject.vmi},
-            .subresource = "evacuate/cancel"};
+    return vmi_target(subject.space, subject.vmi);
 }
 
 /// Nobody answered, or somebody who could not: the same may go well later.
@@ -71,38 +59,6 @@ std::string patch_of(const EvacuationSubject& subject, json::object metadata, js
         patch["status"] = std::move(status);
     }
     return json::serialize(patch);
-}
-
-/// The VMIMs of the VMI that a list holds; those that cannot be read are left out, but make it an
-/// error: one of them may be under way.
-Result<std::vector<kube::Migration>> moves_in(std::string& body, const EvacuationSubject& subject) {
-    auto list = kube::split_list(kube::PaddedText::of(body));
-    if (!list) {
-        return fail(std::move(list.error()));
-    }
-    std::vector<kube::Migration> moves;
-    kube::TextPool texts;
-    kube::JsonReader reader(texts);
-    for (const auto& item : list->items) {
-        auto object = reader.parse(item);
-        auto move = object ? kube::decode_migration(*object) : fail(std::move(object.error()));
-        if (!move) {
-            return fail(std::move(move.error()));
-        }
-        if (move->vmi_name == subject.vmi) {
-            moves.push_back(std::move(*move));
-        }
-    }
-    return moves;
-}
-
-std::string list_path(const EvacuationSubject& subject) {
-    constexpr std::size_t longest_value = 63;
-    kube::Query query;
-    query.add("labelSelector", subject.vmi.size() <= longest_value
-                                   ? "kubevirt.io/vmi-name=" + subject.vmi
-                                   : std::string{});
-    return kube::collection_path(kube::resources::migrations(), subject.space) + query.text();
 }
 
 kube::Target policy_of(std::string name) {
@@ -179,12 +135,13 @@ Task<bool> EvacuationActs::is_liveness_kill(EvacuationSubject subject) {
 
 Task<EvacuationActs::MovesAnswer> EvacuationActs::list_moves(EvacuationSubject subject) {
     MovesAnswer answer;
-    auto body = co_await client_.get_path(list_path(subject), urgent(act_limit));
+    auto body =
+        co_await client_.get_path(moves_path(subject.space, subject.vmi), urgent(act_limit));
     if (!body) {
         answer.outcome = outcome_of(body.error());
         co_return answer;
     }
-    const auto moves = moves_in(*body, subject);
+    const auto moves = moves_in(*std::move(body), subject.vmi);
     if (!moves) {
         answer.outcome = StepOutcome::unavailable;
         co_return answer;
@@ -285,8 +242,8 @@ Task<StepOutcome> EvacuationActs::create_move(EvacuationSubject subject) {
 /// Of a VMI that is gone nothing is left to cancel.
 Task<StepOutcome> EvacuationActs::cancel_mark(EvacuationSubject subject) {
     auto body = json::serialize(json::object{{"evacuationNodeName", subject.node}});
-    const auto answer =
-        co_await client_.command(cancel_of(subject), std::move(body), urgent(act_limit));
+    const auto answer = co_await client_.command(evacuation_cancel(subject.space, subject.vmi),
+                                                 std::move(body), urgent(act_limit));
     co_return !answer && answer.error().status == 404 ? StepOutcome::done : outcome_of(answer);
 }
 

@@ -22,8 +22,6 @@ using migration::MoveRequest;
 using migration::MoveWish;
 using migration::Verdict;
 
-constexpr std::string_view hostname_key = "kubernetes.io/hostname";
-
 /// Null, with the reason, if there is none.
 Result<const kube::Vmi*> vmi_of(const Objects& objects, const MoveRequest& request,
                                 std::vector<MoveReason>& refusals) {
@@ -48,7 +46,7 @@ AskedVm subject_of(const Objects& objects, const kube::Vmi& vmi, const kube::Nod
     subject.node = vmi.node.str();
     if (node != nullptr) {
         const auto labels = plain_labels(node->labels);
-        const auto host = labels.find(hostname_key);
+        const auto host = labels.find(migration::hostname_label);
         subject.hostname = host == labels.end() ? std::string{} : host->second;
     }
     const auto* movable = kube::find_condition(vmi.conditions, "LiveMigratable");
@@ -128,7 +126,7 @@ std::vector<std::string> absent_nodes(const Objects& objects, const MoveWish& wi
     Names hostnames;
     for (const auto& node : objects.nodes) {
         names.insert(node.meta.name);
-        hostnames.insert(node.labels.find(hostname_key).value_or(std::string_view{}));
+        hostnames.insert(node.labels.find(migration::hostname_label).value_or(std::string_view{}));
     }
     std::vector<std::string> out;
     const auto look = [&out](const auto& lists, const Names& there) {

@@ -19,7 +19,6 @@ using scheduling::LabelRequirement;
 using scheduling::PodTerm;
 
 constexpr std::string_view created_by = "kubevirt.io/created-by";
-constexpr std::string_view hostname = "kubernetes.io/hostname";
 constexpr std::string_view of_nodes = "node.kubernetes.io/";
 constexpr std::string_view reservations = "pr.kubevirt.io/";
 constexpr std::string_view persistent_state = "persistent-state-for";
@@ -121,7 +120,7 @@ void render_affinity(const migration::TargetPod& selectors, const kube::Vmi& vmi
     }
     PodTerm not_beside;
     not_beside.pods.emplace().labels.emplace(created_by, vmi.meta.uid);
-    not_beside.topology = hostname;
+    not_beside.topology = migration::hostname_label;
     pod.anti_affinity.push_back(std::move(not_beside));
 }
 

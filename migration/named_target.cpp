@@ -11,7 +11,6 @@
 namespace scout::migration {
 namespace {
 
-constexpr std::string_view hostname_key = "kubernetes.io/hostname";
 constexpr std::string_view name_field = "metadata.name";
 constexpr std::size_t most_told = 20;
 constexpr std::size_t shown_bytes = 100;
@@ -113,13 +112,13 @@ void check_others(const MoveRequest& request, const AskedVm& subject,
 
 /// Case 24.
 std::optional<MoveReason> asks_for_source(const MoveWish& wish, const AskedVm& subject) {
-    const auto* host = value_of(wish.added, hostname_key);
+    const auto* host = value_of(wish.added, hostname_label);
     const auto& own = subject.hostname.empty() ? subject.node : subject.hostname;
-    if (host == nullptr || own.empty() || *host != own || subject.own.contains(hostname_key)) {
+    if (host == nullptr || own.empty() || *host != own || subject.own.contains(hostname_label)) {
         return std::nullopt;
     }
     return MoveReason{.code = "already-there",
-                      .text = "spec.addedNodeSelector: " + pair_text(hostname_key, *host) +
+                      .text = "spec.addedNodeSelector: " + pair_text(hostname_label, *host) +
                               " is the node that the VM runs on, and no migration goes to its own "
                               "node"};
 }
@@ -269,12 +268,12 @@ NamedNodes named_nodes(const MoveWish& wish) {
             }
         }
     };
-    if (const auto* host = value_of(wish.added, hostname_key)) {
+    if (const auto* host = value_of(wish.added, hostname_label)) {
         out.hostnames.push_back({*host});
     }
     if (wish.term) {
         append(wish.term->fields, name_field, out.names);
-        append(wish.term->expressions, hostname_key, out.hostnames);
+        append(wish.term->expressions, hostname_label, out.hostnames);
     }
     return out;
 }

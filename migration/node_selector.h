@@ -11,6 +11,9 @@
 /// (1.36), and their meaning as the scheduler has it. Pure; any thread.
 namespace scout::migration {
 
+/// By which a pod is aimed at one node: the kubelet gives it to its own Node object.
+inline constexpr std::string_view hostname_label = "kubernetes.io/hostname";
+
 /// One of the matchExpressions, or of the matchFields.
 struct NodeRequirement {
     std::string key;

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/move_object.h"
+
+#include <algorithm>
+
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "cluster/manifests.h"
+
+namespace scout::cluster {
+namespace {
+
+namespace json = boost::json;
+using migration::NodeRequirement;
+
+Result<std::string> hostname_of(const std::string& name, const std::vector<kube::Node>& nodes) {
+    const auto node = std::find_if(nodes.begin(), nodes.end(), [&name](const kube::Node& each) {
+        return each.meta.name == name;
+    });
+    const auto hostname =
+        node == nodes.end() ? std::nullopt : node->labels.find(migration::hostname_label);
+    const auto label = std::string{migration::hostname_label};
+    if (!hostname) {
+        return fail(Errc::invalid, "node " + name + " has no label " + label +
+                                       ", by which alone KubeVirt can be told to go there");
+    }
+    const auto twin =
+        std::find_if(nodes.begin(), nodes.end(), [&name, &hostname](const kube::Node& each) {
+            return each.meta.name != name &&
+                   each.labels.find(migration::hostname_label) == hostname;
+        });
+    if (twin != nodes.end()) {
+        return fail(Errc::invalid, "nodes " + name + " and " + twin->meta.name +
+                                       " have the same label " + label +
+                                       ": KubeVirt cannot be told to go to one of them");
+    }
+    return std::string{*hostname};
+}
+
+Status take(const NodeRequirement& asked, std::string value, migration::Labels& out) {
+    const auto [at, is_new] = out.emplace(asked.key, value);
+    if (is_new || at->second == value) {
+        return {};
+    }
+    return fail(Errc::invalid, "no node has two values of the label " + asked.key);
+}
+
+}  // namespace
+
+Result<migration::Labels> as_added_selector(const migration::MoveWish& wish,
+                                            const std::vector<kube::Node>& nodes) {
+    auto labels = wish.added;
+    if (!wish.term) {
+        return labels;
+    }
+    for (const auto* list : {&wish.term->expressions, &wish.term->fields}) {
+        const bool of_fields = list == &wish.term->fields;
+        for (auto asked : *list) {
+            if (asked.op != "In" || asked.values.size() != 1) {
+                return fail(Errc::invalid,
+                            "KubeVirt takes labels and their values alone (key=value), and not '" +
+                                to_text(migration::NodeSelectorTerm{{asked}, {}}) +
+                                "': choose a node or a label that has that meaning");
+            }
+            auto value = Result<std::string>{asked.values.front()};
+            if (of_fields) {
+                value = hostname_of(asked.values.front(), nodes);
+                asked.key = migration::hostname_label;
+            }
+            if (!value) {
+                return fail(std::move(value.error()));
+            }
+            if (auto taken = take(asked, std::move(*value), labels); !taken) {
+                return fail(std::move(taken.error()));
+            }
+        }
+    }
+    return labels;
+}
+
+std::string move_object(const migration::MoveRequest& request) {
+    json::object spec{{"vmiName", request.vmi}};
+    if (!request.wish.added.empty()) {
+        auto& added = spec["addedNodeSelector"].emplace_object();
+        for (const auto& [key, value] : request.wish.added) {
+            added[key] = value;
+        }
+    }
+    return json::serialize(
+        json::object{{"apiVersion", "kubevirt.io/v1"},
+                     {"kind", "VirtualMachineInstanceMigration"},
+                     {"metadata", {{"generateName", "scoutctl-"}, {"namespace", request.space}}},
+                     {"spec", std::move(spec)}});
+}
+
+std::string move_object(std::string_view manifest) {
+    return json::serialize(read_manifests(manifest).documents.front().second);
+}
+
+}  // namespace scout::cluster

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "kube/objects/node.h"
+#include "migration/named_target.h"
+
+/// The VirtualMachineInstanceMigration that is made of what was asked for. Pure.
+namespace scout::cluster {
+
+/// What stock KubeVirt obeys: a term as labels of spec.addedNodeSelector, which every target must
+/// have (dossier §6.1). metadata.name becomes the label kubernetes.io/hostname of that node.
+/// Errors: invalid, for what labels cannot say: all but "key In (one value)", and a node whose
+/// hostname label is missing or is another node's too.
+[[nodiscard]] Result<migration::Labels> as_added_selector(const migration::MoveWish& wish,
+                                                          const std::vector<kube::Node>& nodes);
+
+/// JSON for the API server, which makes up its name. Its wish must have no term.
+[[nodiscard]] std::string move_object(const migration::MoveRequest& request);
+
+/// The manifest itself as JSON: of a text that read_move_manifest() takes.
+[[nodiscard]] std::string move_object(std::string_view manifest);
+
+}  // namespace scout::cluster
