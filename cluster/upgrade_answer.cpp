@@ -2,6 +2,7 @@
 #include "cluster/upgrade_answer.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <utility>
 #include <vector>
@@ -11,8 +12,9 @@
 #include "cluster/node_state.h"
 #include "cluster/vm_placement.h"
 #include "migration/comparison.h"
-#include "migration/cpu_truth.h"
 #include "migration/label_profile.h"
+#include "migration/labels.h"
+#include "migration/target_pod.h"
 
 namespace scout::cluster {
 namespace {
@@ -37,30 +39,89 @@ bool is_running(const kube::Vmi& vmi) {
     return vmi.phase == "Running" && !vmi.deletion;
 }
 
-/// VMIs of other nodes that could go to this one before and cannot now. Guests are of few sorts:
-/// each is judged once.
+/// The node's labels of now with what the labeller made of the profile before in the place of what
+/// it makes of a CPU. What no profile tells stays.
+migration::Labels labels_before(const Upgrade& upgrade) {
+    namespace label = migration::label;
+    constexpr std::array<std::string_view, 7> families{
+        label::cpu_feature,      label::cpu_model, label::known_model, label::host_model,
+        label::required_feature, label::vendor,    label::machine_type};
+    auto labels = plain_labels(upgrade.node.labels);
+    const auto made = migration::labeller_labels(upgrade.before.profile, {}, upgrade.options.map);
+    for (const auto family : families) {
+        const auto first = made.lower_bound(family);
+        if (first != made.end() && first->first.starts_with(family)) {
+            std::erase_if(labels, [family](const auto& each) {
+                return std::string_view{each.first}.starts_with(family);
+            });
+        }
+    }
+    labels.insert(made.begin(), made.end());
+    return labels;
+}
+
+/// The node with one of its profiles. Whether it takes VMs at the moment is not the question.
+struct NodeThen {
+    migration::Labels labels;
+    migration::HostFacts facts{};
+    migration::PreparedNode target;
+
+    NodeThen(migration::Labels given, const CpuProfile& profile, const migration::CpuMap* map)
+        : labels(taking_vms(std::move(given))),
+          target(migration::prepare({.profile = profile.profile,
+                                     .facts = facts,
+                                     .labels = labels,
+                                     .labels_derived = false},
+                                    map)) {}
+    ~NodeThen() = default;
+    NodeThen(const NodeThen&) = delete;
+    NodeThen& operator=(const NodeThen&) = delete;
+    NodeThen(NodeThen&&) = delete;
+    NodeThen& operator=(NodeThen&&) = delete;
+
+    [[nodiscard]] Verdict takes(const migration::PreparedGuest& guest,
+                                const migration::TargetPod& pod) const {
+        auto answer = migration::compare(guest, target);
+        migration::apply(pod, labels, answer);
+        return answer.verdict;
+    }
+
+private:
+    static migration::Labels taking_vms(migration::Labels labels) {
+        labels.insert_or_assign(std::string{migration::label::schedulable}, "true");
+        return labels;
+    }
+};
+
+/// VMIs of other nodes that could go to this one before and cannot now, for the sake of their CPU
+/// and of what else they ask of its labels. Guests are of few sorts: each is judged once.
 std::vector<std::string> losing_the_node(const Upgrade& upgrade, const GuestCpus& cpus) {
-    const migration::HostFacts no_facts;
     const auto* map = upgrade.options.map;
-    const auto before =
-        migration::prepare(migration::Target{upgrade.before.profile, no_facts}, map);
-    const auto after = migration::prepare(migration::Target{upgrade.after.profile, no_facts}, map);
-    std::vector<std::pair<migration::GuestCpu, bool>> judged;
+    const NodeThen before(labels_before(upgrade), upgrade.before, map);
+    const NodeThen after(plain_labels(upgrade.node.labels), upgrade.after, map);
+    struct Sort {
+        migration::GuestCpu cpu;
+        migration::Labels asked;
+        bool loses = false;
+    };
+    std::vector<Sort> sorts;
     std::vector<std::string> names;
     for (const auto& vmi : upgrade.objects.vmis) {
-        if (!is_running(vmi) || vmi.node == upgrade.node.meta.name) {
+        if (vmi.node == upgrade.node.meta.name || why_not_movable(vmi)) {
             continue;
         }
-        auto cpu = cpus.of(vmi);
-        auto known = std::find_if(judged.begin(), judged.end(),
-                                  [&cpu](const auto& each) { return each.first == cpu; });
-        if (known == judged.end()) {
-            const auto guest = migration::prepare(cpu, map);
-            const bool lost = migration::compare_truth(guest, before).verdict == Verdict::can &&
-                              migration::compare_truth(guest, after).verdict == Verdict::cannot;
-            known = judged.insert(judged.end(), {std::move(cpu), lost});
+        const auto pod = cpus.pod_of(vmi);
+        Sort sort{.cpu = cpus.of(vmi), .asked = migration::selectors_of(pod)};
+        auto known = std::find_if(sorts.begin(), sorts.end(), [&sort](const Sort& each) {
+            return each.cpu == sort.cpu && each.asked == sort.asked;
+        });
+        if (known == sorts.end()) {
+            const auto guest = migration::prepare(sort.cpu, pod.stock, map);
+            sort.loses = before.takes(guest, pod) == Verdict::can &&
+                         after.takes(guest, pod) == Verdict::cannot;
+            known = sorts.insert(sorts.end(), std::move(sort));
         }
-        if (known->second) {
+        if (known->loses) {
             names.push_back(full_name(vmi.meta));
         }
     }

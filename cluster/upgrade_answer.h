@@ -14,8 +14,8 @@
 namespace scout::cluster {
 
 /// From the two profiles that the node's annotations name. The notes name VMIs, a bounded number:
-/// those that run elsewhere and can no longer come to the node, by the truth layer alone, for its
-/// labels before are gone; and those of host-model that started on it, if they were before the
+/// those that run elsewhere and can no longer come to the node, whose labels before are worked out
+/// of the profile; and those of host-model that started on it, if they were before the
 /// change and lose targets by it. Objects do not tell the CPU of a running guest: it is assumed as
 /// place_vmi() does it. Of `options` the layer does not matter. Errors: not_found for a node that
 /// is none, that names no profile before, or whose profiles are not among the objects.

@@ -102,29 +102,6 @@ migration::MovingVm moving_vm(const Objects& objects, const kube::Vmi& vmi,
     return vm;
 }
 
-/// What keeps the VMI from being migrated at all (dossier §4.5).
-std::optional<Reason> why_not_movable(const kube::Vmi& vmi) {
-    Reason reason{.code = ReasonCode::not_running, .layer = Layer::stock, .text = {}, .keys = {}};
-    if (vmi.phase != "Running") {
-        reason.text = "the VMI does not run: its phase is " +
-                      (vmi.phase.empty() ? "not set yet" : vmi.phase.str());
-        return reason;
-    }
-    if (vmi.deletion) {
-        reason.text = "the VMI is being deleted";
-        return reason;
-    }
-    const auto* movable = kube::find_condition(vmi.conditions, "LiveMigratable");
-    if (movable == nullptr || movable->status != "False") {
-        return std::nullopt;
-    }
-    reason.code = ReasonCode::not_migratable;
-    reason.text = "KubeVirt says that the VMI is not migratable: " + movable->reason.str() +
-                  (movable->message.empty() ? "" : " (" + movable->message.str() + ")");
-    reason.keys = {movable->reason.str()};
-    return reason;
-}
-
 /// What of its specification ties it to nodes and is not looked at, by the names of the fields. A
 /// launcher shows the labels and the devices that some of them come to.
 std::vector<std::string> other_demands(const kube::Vmi& vmi, bool scheduling_known,
@@ -278,6 +255,28 @@ std::vector<std::string> notes_of(const Objects& objects, const kube::Vmi& vmi,
 
 }  // namespace
 
+std::optional<Reason> why_not_movable(const kube::Vmi& vmi) {
+    Reason reason{.code = ReasonCode::not_running, .layer = Layer::stock, .text = {}, .keys = {}};
+    if (vmi.phase != "Running") {
+        reason.text = "the VMI does not run: its phase is " +
+                      (vmi.phase.empty() ? "not set yet" : vmi.phase.str());
+        return reason;
+    }
+    if (vmi.deletion) {
+        reason.text = "the VMI is being deleted";
+        return reason;
+    }
+    const auto* movable = kube::find_condition(vmi.conditions, "LiveMigratable");
+    if (movable == nullptr || movable->status != "False") {
+        return std::nullopt;
+    }
+    reason.code = ReasonCode::not_migratable;
+    reason.text = "KubeVirt says that the VMI is not migratable: " + movable->reason.str() +
+                  (movable->message.empty() ? "" : " (" + movable->message.str() + ")");
+    reason.keys = {movable->reason.str()};
+    return reason;
+}
+
 migration::Placement place_vmi(const Objects& objects, const kube::Vmi& vmi, WallTime now,
                                const migration::CpuMap* map, const migration::MoveWish& wish,
                                const SchedulingView* view) {
@@ -324,6 +323,10 @@ GuestCpus::GuestCpus(const Objects& objects, const migration::CpuMap* map)
 migration::GuestCpu GuestCpus::of(const kube::Vmi& vmi) const {
     const auto vm = moving(vmi);
     return migration::assumed_guest(vm, migration::target_pod(vm), map_);
+}
+
+migration::TargetPod GuestCpus::pod_of(const kube::Vmi& vmi) const {
+    return migration::target_pod(moving(vmi));
 }
 
 bool GuestCpus::goes_by_node(const kube::Vmi& vmi) const {

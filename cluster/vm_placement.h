@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 
@@ -39,6 +40,9 @@ class SchedulingView;
                                              const migration::MoveWish& wish = {},
                                              const SchedulingView* view = nullptr);
 
+/// What keeps the VMI from being migrated at all (dossier §4.5); none: nothing does.
+[[nodiscard]] std::optional<migration::Reason> why_not_movable(const kube::Vmi& vmi);
+
 /// Labels that the VMI's next target pod asks for, whatever its migration adds: all but the vendor,
 /// which KubeVirt adds only where none is asked for yet (dossier §5.4, step 4).
 [[nodiscard]] migration::Labels own_selectors(const Objects& objects, const kube::Vmi& vmi);
@@ -50,6 +54,8 @@ public:
     GuestCpus(const Objects& objects, const migration::CpuMap* map);
 
     [[nodiscard]] migration::GuestCpu of(const kube::Vmi& vmi) const;
+    /// What its next target pod asks of a node.
+    [[nodiscard]] migration::TargetPod pod_of(const kube::Vmi& vmi) const;
     /// It is of host-model, and its next migration goes by what the labels of its node say then.
     [[nodiscard]] bool goes_by_node(const kube::Vmi& vmi) const;
 

@@ -84,6 +84,33 @@ TEST_F(UpgradeAnswerTest, NamesTheVmisThatCanNoLongerComeToTheNode) {
                                   "shop/mover"));
 }
 
+TEST_F(UpgradeAnswerTest, NamesNoneThatCouldNotGoThereAnyway) {
+    add_vmi("zoned", "a", "host-model");
+    objects.vmis.back().node_selector = kube::Labels{{"zone", "z"}};
+    add_vmi("fixed", "a", "host-model");
+    kube::Condition movable;
+    movable.type = text("LiveMigratable");
+    movable.status = text("False");
+    objects.vmis.back().conditions = {movable};
+
+    EXPECT_THAT(notes(), Contains("VMIs: running elsewhere, could go to b before and cannot now: "
+                                  "shop/mover"));
+}
+
+TEST_F(UpgradeAnswerTest, NamesThoseWhoseModelTheNodeHasNoLabelForAnyMore) {
+    before = object_of(
+        scout::test::host({.model = "Large", .usable = {"Small"}, .machines = {"q35"}}));
+    after = object_of(
+        scout::test::host({.model = "Large", .not_usable = {"Small"}, .machines = {"q35"}}));
+    objects.nodes[1].annotations = kube::Labels{{profile_annotation, after.meta.name},
+                                                {former_profile_annotation, before.meta.name}};
+    objects.profiles = {before, after};
+    std::sort(objects.profiles.begin(), objects.profiles.end(),
+              [](const auto& x, const auto& y) { return x.meta.name < y.meta.name; });
+
+    EXPECT_THAT(notes(), Contains(HasSubstr("cannot now: shop/small")));
+}
+
 TEST_F(UpgradeAnswerTest, NamesTheVmisThatStartedThereAndLoseTargets) {
     // Its labels now say another host-model, which c has no label for.
     auto renamed = plain_labels("Small");
