@@ -83,9 +83,13 @@ std::vector<LeftOut> DumpWalk::take_left_out() {
 
 void DumpWalk::read_json(const std::string& place, std::string& text) {
     const auto values = json_stream(kube::PaddedText::of(text).view());
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        read_object(place + (values.size() > 1 ? ": object " + std::to_string(i + 1) : ""),
-                    kube::PaddedText::promised(values[i]), {});
+    if (!values) {
+        leave_out(place, values.error().message);
+        return;
+    }
+    for (std::size_t i = 0; i < values->size(); ++i) {
+        read_object(place + (values->size() > 1 ? ": object " + std::to_string(i + 1) : ""),
+                    kube::PaddedText::promised((*values)[i]), {});
     }
 }
 
@@ -114,8 +118,9 @@ void DumpWalk::read_object(const std::string& place, kube::PaddedText text, std:
     } else if (of_kind.ends_with(list_suffix) && name.empty()) {
         read_list(place, text, of_kind.substr(0, of_kind.size() - list_suffix.size()));
     } else {
-        auto again = object->rewind();
-        const auto done = again ? decode_(*object, group_of(api_version), of_kind)
+        // There is room for each text of a document once, and some of this one were read above.
+        auto again = reader_->parse(text);
+        const auto done = again ? decode_(*again, group_of(api_version), of_kind)
                                 : Result<bool>{fail(std::move(again.error()))};
         if (!done) {
             leave_out(place, std::string{of_kind} + ": " + done.error().message);

@@ -260,6 +260,15 @@ TEST_F(DumpTest, AFolderThatIsClosedCostsNoneOfTheOthers) {
     EXPECT_NE(dump.left_out[0].reason.find("denied"), std::string::npos);
 }
 
+/// The reader has room for each text once.
+TEST_F(DumpTest, NamesMayBeAsLongAsTheObject) {
+    const std::string name(100'000, 'n');
+    folder.write("a.json", node(name) + node("n2"));
+    folder.write("b.yaml", "apiVersion: v1\nkind: Node\nmetadata:\n  name: " + name + "b\n");
+
+    EXPECT_EQ(read().objects.nodes.size(), 3U);
+}
+
 TEST_F(DumpTest, LimitsHold) {
     folder.write("a.json", node("n1"));
     folder.write("b.json", node("n2"));
