@@ -35,6 +35,9 @@ std::string warning_text(std::string_view value) {
     return text;
 }
 
+/// More than a server that restarts or is overloaded has to ask for.
+constexpr std::chrono::seconds longest_retry_after{60};
+
 /// The form with a date is not used by API servers and reads as none.
 std::optional<std::chrono::seconds> read_retry_after(std::string_view value) {
     std::uint32_t seconds = 0;
@@ -42,7 +45,7 @@ std::optional<std::chrono::seconds> read_retry_after(std::string_view value) {
     if (wrong != std::errc{} || end != value.data() + value.size()) {
         return std::nullopt;
     }
-    return std::chrono::seconds{seconds};
+    return std::min(std::chrono::seconds{seconds}, longest_retry_after);
 }
 
 }  // namespace

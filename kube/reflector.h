@@ -37,6 +37,9 @@ struct ReflectorSettings {
     BackoffRange backoff{std::chrono::milliseconds{800}, std::chrono::seconds{30}};
     /// Before another try where a person must act first: a right or the kind is missing.
     std::chrono::milliseconds slow_retry = std::chrono::seconds{60};
+    /// So often it is asked again as after a fault: a server that has just started refuses all,
+    /// until it has read its roles.
+    unsigned doubted_refusals = 5;
     /// What a page of a list should have; its number of objects follows.
     std::size_t page_bytes = std::size_t{4} << 20U;
     bool streaming_lists = true;  ///< tried first; pages where the server refuses
@@ -163,6 +166,7 @@ private:
     bool pages_next_ = false;       ///< a streaming list broke: the next one is read in pages
     unsigned broken_streams_ = 0;   ///< since the last that came to its end
     unsigned absences_ = 0;         ///< in a row
+    unsigned refusals_ = 0;         ///< since a watch was open last
     bool synced_ = false;
 
     ReflectorState state_ = ReflectorState::starting;

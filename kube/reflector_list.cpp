@@ -232,7 +232,7 @@ void Reflector::say(const Outcome& outcome) {
         case End::forbidden:
             ++counters_.errors;
             ++counters_.forbidden;
-            if (state_ != ReflectorState::forbidden) {
+            if (++refusals_ == settings_.doubted_refusals + 1) {
                 spdlog::error(
                     "a right is missing: what is known of this kind goes stale until the "
                     "account's role has it kind={} error={}",
@@ -257,6 +257,7 @@ void Reflector::say_watching() {
                      log_value(version_));
     }
     state_ = ReflectorState::watching;
+    refusals_ = 0;
     trouble_.clear();
 }
 

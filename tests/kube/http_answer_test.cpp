@@ -112,6 +112,7 @@ TEST(HttpAnswerTest, AnEndTooEarlyIsAnError) {
 TEST(HttpAnswerTest, ReadsRetryAfterInSecondsOnly) {
     const std::pair<std::string_view, std::optional<std::chrono::seconds>> cases[] = {
         {"3", std::chrono::seconds{3}},
+        {"1000000000", std::chrono::seconds{60}},
         {"-3", std::nullopt},
         {"3 s", std::nullopt},
         {"99999999999999999999", std::nullopt},

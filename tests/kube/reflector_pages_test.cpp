@@ -5,6 +5,7 @@
 namespace scout::test {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -153,6 +154,29 @@ TEST_F(ReflectorRefusalTest, KeepsWhatItKnowsWhileARightIsMissing) {
 
     EXPECT_THAT(changes(), ElementsAre("add a 3 by list", "synced"));
     EXPECT_EQ(informer.size(), 1U);
+}
+
+class StartingServerTest : public ReflectorFixture {
+protected:
+    static kube::ReflectorSettings slow() {
+        auto chosen = settings();
+        chosen.slow_retry = std::chrono::hours{1};
+        return chosen;
+    }
+    StartingServerTest() : ReflectorFixture(slow()) {}
+};
+
+/// It refuses all until it has read its roles.
+TEST_F(StartingServerTest, ItsRefusalsAreNotTakenForAMissingRightAtOnce) {
+    transport.then_lines({added("a", "3"), bookmark_line("9", true)});
+    for (unsigned call = 0; call < kube::ReflectorSettings{}.doubted_refusals; ++call) {
+        transport.then_body(403, status_json(403, "Forbidden"));
+    }
+    transport.then_last_lines({added("b", "10"), bookmark_line("11", true)});
+
+    run();
+
+    EXPECT_THAT(changes(), Contains("add b 10 by list"));
 }
 
 TEST_F(ReflectorRefusalTest, AKindThatIsNotServedHasNoObjectsOnceThatIsSure) {
