@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <string>
 
 namespace scout::cluster {
 namespace {
 
 constexpr std::string_view blanks = " \t\r\n";
+constexpr std::size_t most_values = 1'000'000;
 
 /// Where the string that begins here ends, behind its quote.
 std::size_t string_end(std::string_view text, std::size_t at) {
@@ -48,13 +50,17 @@ std::size_t value_end(std::string_view text, std::size_t at) {
 
 }  // namespace
 
-std::vector<std::string_view> json_stream(std::string_view text) {
+Result<std::vector<std::string_view>> json_stream(std::string_view text) {
     std::vector<std::string_view> values;
     std::size_t at = 0;
     while ((at = text.find_first_not_of(blanks, at)) != std::string_view::npos) {
         if (text.substr(at).starts_with("---")) {
             at += 3;
             continue;
+        }
+        if (values.size() == most_values) {
+            return fail(Errc::invalid, "expected at most " + std::to_string(most_values) +
+                                           " values one behind the other, found more");
         }
         const auto end = value_end(text, at);
         values.push_back(text.substr(at, end - at));

@@ -31,7 +31,12 @@ Manifests read_manifests(std::string_view text) {
     if (first != std::string_view::npos && (text[first] == '{' || text[first] == '[')) {
         std::size_t line = 1;
         const char* counted = text.data();
-        for (const auto& value : json_stream(text)) {
+        const auto values = json_stream(text);
+        if (!values) {
+            out.faults.emplace_back(0, values.error().message);
+            return out;
+        }
+        for (const auto& value : *values) {
             line += static_cast<std::size_t>(std::count(counted, value.data(), '\n'));
             counted = value.data();
             parse(value, line, out);

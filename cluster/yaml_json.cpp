@@ -262,9 +262,27 @@ private:
     std::optional<int> begun_at_;
 };
 
+/// The number of a line that is longer than any of an object that a cluster can hold; 0: none is.
+/// Of one line the parser keeps 230 bytes for each bracket, and all of them at once.
+std::size_t overlong_line(std::string_view text) {
+    constexpr std::size_t longest = std::size_t{2} << 20U;
+    for (std::size_t line = 1; text.size() > longest; ++line) {
+        const auto end = text.find('\n');
+        if (std::min(end, text.size()) > longest) {
+            return line;
+        }
+        text.remove_prefix(end + 1);
+    }
+    return 0;
+}
+
 }  // namespace
 
 Result<std::vector<YamlDocument>> yaml_to_json(std::string_view text, YamlAuthor author) {
+    if (const auto line = overlong_line(text); line != 0) {
+        return fail(Errc::invalid, "line " + std::to_string(line) +
+                                       ": expected at most 2 MiB in a line, found more");
+    }
     Writer writer(author);
     try {
         TextBuffer buffer(text);

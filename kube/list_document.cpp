@@ -9,6 +9,9 @@
 namespace scout::kube {
 namespace {
 
+/// More than anybody has objects of one kind; each takes 16 bytes here.
+constexpr std::size_t most_items = 1'000'000;
+
 /// Finds where values end. What is inside them is checked by who reads them.
 class Scanner {
 public:
@@ -98,6 +101,9 @@ Status split_items(Scanner& scanner, std::vector<PaddedText>& items) {
         const auto item = scanner.value();
         if (item.empty()) {
             return no_list("an item that does not end");
+        }
+        if (items.size() == most_items) {
+            return no_list("more than " + std::to_string(most_items) + " items");
         }
         items.push_back(PaddedText::promised(item));
     } while (scanner.take(','));

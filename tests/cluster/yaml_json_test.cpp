@@ -6,7 +6,7 @@
 
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 namespace scout::cluster {
 namespace {
@@ -104,6 +104,14 @@ TEST(YamlJsonTest, FaultsNameTheLine) {
 TEST(YamlJsonTest, WhatTheParserDoesNotTakeIsNotBegunForEver) {
     EXPECT_NE(fault_of("&\xff,").find("line 1: expected YAML"), std::string::npos);
     EXPECT_EQ(fault_of("---\n---\na: 1\n---\n"), "no fault");
+}
+
+/// The parser keeps all that a line opens, at 230 bytes each.
+TEST(YamlJsonTest, ALineThatNoObjectHasEndsInAFault) {
+    const auto flow = yaml_to_json("a: 1\nb: " + std::string(3U << 20U, '['));
+    ASSERT_FALSE(flow);
+    EXPECT_THAT(flow.error().message, testing::HasSubstr("line 2: expected at most 2 MiB"));
+    EXPECT_TRUE(yaml_to_json("a: " + std::string((2U << 20U) - 4, 'x') + "\nb: 1\n"));
 }
 
 TEST(YamlJsonTest, DeepNestingEndsInAFault) {
