@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/logging.h"
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <mutex>
@@ -89,11 +90,13 @@ std::string log_value(std::string_view text) {
     std::string out;
     while (!text.empty()) {
         const char c = text.front();
-        const auto length = first_character(text).length;
-        if (length > 1) {
+        const auto [point, length] = first_character(text);
+        if (length == 0 || is_control(point)) {
+            for (const char each : text.substr(0, std::max<std::size_t>(length, 1))) {
+                append_hex(out, each);
+            }
+        } else if (length > 1) {
             out += text.substr(0, length);
-        } else if (length == 0 || static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-            append_hex(out, c);
         } else if (c == '"' || c == '\\') {
             out += '\\';
             out += c;

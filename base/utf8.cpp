@@ -66,6 +66,12 @@ std::string replace_strays(std::string_view text, void (*instead)(std::string& o
     return out;
 }
 
+bool is_control(char32_t point) noexcept {
+    return point < 0x20 || (point >= 0x7f && point < 0xa0) ||
+           (point >= 0x200e && point <= 0x200f) || (point >= 0x2028 && point <= 0x202e) ||
+           (point >= 0x2066 && point <= 0x2069) || point == 0xfeff;
+}
+
 std::string_view head_of(std::string_view text, std::size_t most) noexcept {
     if (text.size() <= most) {
         return text;

@@ -22,6 +22,10 @@ struct Utf8Character {
 [[nodiscard]] std::string replace_strays(std::string_view text,
                                          void (*instead)(std::string& out, char stray));
 
+/// A character that does something to a terminal or to how text on it reads: C0, DEL, C1, line and
+/// paragraph separators, marks and overrides of direction, the byte order mark. Any thread.
+[[nodiscard]] bool is_control(char32_t point) noexcept;
+
 /// At most so many bytes of the text, without half a character at the end.
 [[nodiscard]] std::string_view head_of(std::string_view text, std::size_t most) noexcept;
 

@@ -16,12 +16,6 @@ constexpr std::size_t longest_text = 16384;
 /// U+FFFD.
 constexpr std::string_view replacement = "\xef\xbf\xbd";
 
-bool is_control(char32_t point) {
-    return point < 0x20 || (point >= 0x7f && point < 0xa0) ||
-           (point >= 0x200e && point <= 0x200f) || (point >= 0x2028 && point <= 0x202e) ||
-           (point >= 0x2066 && point <= 0x2069) || point == 0xfeff;
-}
-
 void append_escape(std::string& out, char32_t point) {
     if (point == '\n' || point == '\t' || point == '\r') {
         out += '\\';

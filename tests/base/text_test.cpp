@@ -27,6 +27,7 @@ TEST(LogValueTest, KeepsOneRecordOnOneLine) {
     EXPECT_EQ(log_value("plain"), "plain");
     EXPECT_EQ(log_value("two words"), "\"two words\"");
     EXPECT_EQ(log_value("a\nb\x1b[31m"), "a\\x0ab\\x1b[31m");
+    EXPECT_EQ(log_value("\u009b2J\u202e"), "\\xc2\\x9b2J\\xe2\\x80\\xae");
     EXPECT_EQ(log_value("say \"no\""), "\"say \\\"no\\\"\"");
     EXPECT_EQ(log_value(""), "\"\"");
     EXPECT_EQ(log_value("r\u00fcck"), "r\u00fcck");
