@@ -181,7 +181,6 @@ void LabelPlan::plan(Node& node, std::optional<SteadyTime> due) {
 
 void LabelPlan::settle(Node& node, SteadyTime now) {
     node.phase = Phase::settling;
-    node.left_out_in_vain = false;
     plan(node, std::min(now + rules_.quiet, node.changed + rules_.longest));
 }
 
@@ -212,9 +211,7 @@ void LabelPlan::note_first_fill(SteadyTime now) {
 }
 
 LabelPlan::Write LabelPlan::begin(Node& node) {
-    const bool again = node.phase == Phase::accepted;
-    const bool left_out = !node.wanted.level && node.carried.level;
-    node.left_out_in_vain = left_out && (again || node.left_out_in_vain);
+    const bool removes = !node.wanted.level && node.carried.level;
     node.phase = Phase::under_way;
     node.written = node.wanted;
     untried_ -= node.of_first_fill ? 1U : 0U;
@@ -223,8 +220,8 @@ LabelPlan::Write LabelPlan::begin(Node& node) {
     ++under_way_;
     const NodeName named{.name = std::string{node.name}, .uid = node.uid};
     return {.node = named.name,
-            .merge = node.left_out_in_vain,
-            .body = node.left_out_in_vain ? removal_body(named) : apply_body(named, node.wanted)};
+            .merge = removes,
+            .body = removes ? removal_body(named) : apply_body(named, node.wanted)};
 }
 
 }  // namespace scout::cluster

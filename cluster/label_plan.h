@@ -84,8 +84,8 @@ public:
 
     struct Write {
         std::string node;
-        /// An apply was accepted that leaves the level out, and it is still there: it is somebody
-        /// else's. `body` is a merge patch then, else a server-side apply (force).
+        /// The level is to go. It may be somebody else's, which no apply would take away: `body`
+        /// is a merge patch then, of nothing else; else a server-side apply (force).
         bool merge = false;
         std::string body;
     };
@@ -118,8 +118,7 @@ private:
         SteadyTime changed;             ///< first change that was not written
         std::optional<SteadyTime> due;  ///< is in due_
         bool of_first_fill = false;
-        unsigned tries = 0;             ///< that failed or did not show, one after the other
-        bool left_out_in_vain = false;  ///< see Write::merge
+        unsigned tries = 0;  ///< that failed or did not show, one after the other
         bool gone = false;
     };
     using Nodes = std::map<std::string, Node, std::less<>>;
