@@ -2,6 +2,8 @@
 #include "fleet/dump_fleet.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -221,16 +223,31 @@ LabelCheckAnswer DumpFleet::check_labels() const {
 }
 
 DumpFleet::Nodes DumpFleet::taking_vms(std::string& left_out) const {
-    Nodes nodes;
+    std::map<std::string, std::vector<std::string>> others;
+    std::map<std::string, Nodes> by_arch;
     for (const auto& node : dump_.objects.nodes) {
         const auto state = cluster::node_state(node, dump_.moment);
-        if (state.stock.schedulable) {
-            nodes.push_back(&node);
-        } else if (!state.stock.host_models.empty()) {
-            left_out += (left_out.empty() ? "" : ", ") + node.meta.name;
+        const bool labelled = !state.stock.host_models.empty();
+        if (state.stock.schedulable && (labelled || !state.stock.features.empty())) {
+            by_arch[state.stock.arch].push_back(&node);
+        } else if (state.stock.schedulable) {
+            others["its labeller has written no CPU"].push_back(node.meta.name);
+        } else if (labelled) {
+            others["kubevirt.io/schedulable is not true there"].push_back(node.meta.name);
         }
     }
-    return nodes;
+    const auto most = std::max_element(
+        by_arch.begin(), by_arch.end(),
+        [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+    for (auto each = by_arch.begin(); each != by_arch.end(); ++each) {
+        for (const auto* node : each == most ? Nodes{} : each->second) {
+            others["another architecture, " + each->first].push_back(node->meta.name);
+        }
+    }
+    for (const auto& [why, names] : others) {
+        left_out += "; left out, for " + why + ": " + migration::join(names);
+    }
+    return most == by_arch.end() ? Nodes{} : most->second;
 }
 
 Result<DumpFleet::Nodes> DumpFleet::named(const std::vector<std::string>& names) const {
@@ -265,9 +282,7 @@ Result<migration::Baseline> DumpFleet::baseline(const std::vector<std::string>& 
         hosts.push_back({.name = node->meta.name, .profile = profiles.back()});
     }
     auto baseline = migration::find_baseline(hosts, options_.map);
-    if (!left_out.empty()) {
-        baseline.reason += "; left out, for kubevirt.io/schedulable is not true there: " + left_out;
-    }
+    baseline.reason += left_out;
     return baseline;
 }
 

@@ -82,7 +82,8 @@ private:
     [[nodiscard]] std::vector<GuestLine> guests_on(const std::string& node) const;
 
     [[nodiscard]] Result<migration::Placement> placement_of(const FleetSubject& subject) const;
-    /// Nodes of which a baseline is wanted if none are named; the names of the others of KubeVirt.
+    /// Nodes of which a baseline is wanted if none are named: those that take VMs, of the
+    /// architecture that most of them have. Of the others of KubeVirt it is told why not.
     [[nodiscard]] Nodes taking_vms(std::string& left_out) const;
     [[nodiscard]] Result<Nodes> named(const std::vector<std::string>& names) const;
 

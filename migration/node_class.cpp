@@ -62,7 +62,7 @@ private:
 
 void fill_gate(NodeClass& out, SetBlock::Members& members, const StockNode& node,
                const std::string& machine_type, Names& names) {
-    out.impossible = node.host_models.size() != 1;
+    out.impossible = node.host_models.size() != 1 || !node.odd.empty();
     out.schedulable = node.schedulable;
     out.obsolete = node.obsolete_host_model;
     out.tells_features = node.tells(label::cpu_feature);
@@ -212,7 +212,9 @@ std::size_t SetBlock::hash() const noexcept {
 }
 
 bool matters_to_class(std::string_view key, std::string_view value) noexcept {
-    return (value == "true" && is_flag(key)) || key == label::arch || key == label::obsolete;
+    const bool odd = key.starts_with(label::host_model) ||
+                     key.starts_with(label::required_feature) || key.starts_with(label::vendor);
+    return odd || (value == "true" && is_flag(key)) || key == label::arch || key == label::obsolete;
 }
 
 NodeClass make_class(const StockNode& node, const Profile* profile, const std::string& machine_type,

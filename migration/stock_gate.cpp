@@ -24,6 +24,17 @@ std::vector<std::string> names_behind(const Labels& labels, std::string_view pre
     return names;
 }
 
+void add_odd(const Labels& labels, std::string_view prefix, std::vector<std::string>& odd) {
+    for (auto it = labels.lower_bound(prefix); it != labels.end(); ++it) {
+        if (!std::string_view{it->first}.starts_with(prefix)) {
+            break;
+        }
+        if (it->second != "true") {
+            odd.push_back(it->first);
+        }
+    }
+}
+
 std::string_view value_of(const Labels& labels, std::string_view key) {
     const auto found = labels.find(key);
     return found == labels.end() ? std::string_view{} : std::string_view{found->second};
@@ -294,6 +305,9 @@ StockNode stock_node(const Labels& labels) {
     node.host_models = names_behind(labels, label::host_model);
     node.vendors = names_behind(labels, label::vendor);
     node.required = names_behind(labels, label::required_feature);
+    for (const auto prefix : {label::host_model, label::required_feature, label::vendor}) {
+        add_odd(labels, prefix, node.odd);
+    }
     node.features = names_behind(labels, label::cpu_feature);
     node.known_models = names_behind(labels, label::known_model);
     node.usable_models = names_behind(labels, label::cpu_model);
@@ -333,6 +347,15 @@ StockGuest stock_host_model_guest(const StockNode& source, std::string_view mach
             ReasonCode::not_comparable,
             "the source node's labels are inconsistent: host models " + join(source.host_models),
             keyed(label::host_model, source.host_models));
+        return guest;
+    }
+    if (!source.odd.empty()) {
+        guest.impossible = stock_reason(
+            ReasonCode::not_comparable,
+            "the source node has labels whose value is not true, and KubeVirt asks targets for "
+            "what they say: " +
+                join(source.odd),
+            source.odd);
         return guest;
     }
     guest.host_model = source.host_models.front();

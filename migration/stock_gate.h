@@ -23,6 +23,10 @@ struct StockNode {
     std::vector<std::string> host_models;  ///< more than one: inconsistent (case 12)
     std::vector<std::string> vendors;      ///< stale ones may remain (dossier §5.2)
     FeatureSet required;
+    /// Keys of host models, required features and vendors whose value is not "true". KubeVirt asks
+    /// targets for the very value, or takes the key whatever it is: what comes of that is not
+    /// judged.
+    std::vector<std::string> odd;
     FeatureSet features;
     FeatureSet known_models;   ///< cpu-model-migration
     FeatureSet usable_models;  ///< cpu-model

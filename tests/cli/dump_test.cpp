@@ -329,5 +329,30 @@ TEST(DumpTest, NamesOfVmisMayHaveTheirNamespace) {
     EXPECT_EQ(text(short_name.at("source")), "n1");
 }
 
+/// An arm64 node is no reason to have no baseline of the others.
+TEST(DumpCommandsTest, ABaselineIsOfTheArchitectureThatMostNodesHave) {
+    const scout::test::TemporaryFolder folder;
+    const auto node = [](const std::string& name, const std::string& arch, json::object labels) {
+        labels["kubernetes.io/arch"] = arch;
+        labels["kubevirt.io/schedulable"] = "true";
+        return json::serialize(
+            json::object{{"apiVersion", "v1"},
+                         {"kind", "Node"},
+                         {"metadata", {{"name", name}, {"labels", std::move(labels)}}}});
+    };
+    const json::object cpu{{"host-model-cpu.node.kubevirt.io/Nehalem", "true"},
+                           {"cpu-vendor.node.kubevirt.io/Intel", "true"},
+                           {"cpu-feature.node.kubevirt.io/sse", "true"}};
+    folder.write("nodes.json",
+                 node("a", "amd64", cpu) + node("b", "amd64", cpu) + node("p", "amd64", {}) +
+                     node("c", "arm64", {{"cpu-feature.node.kubevirt.io/asimd", "true"}}));
+    const auto outcome = scoutctl({"baseline", "--from", folder.path().string(), "-o", "json"});
+    const auto reason = text(json::parse(outcome.out).at("reason"));
+    EXPECT_THAT(reason, HasSubstr("left out, for another architecture, arm64: c"));
+    EXPECT_THAT(reason, HasSubstr("left out, for its labeller has written no CPU: p"));
+    EXPECT_THAT(json::serialize(json::parse(outcome.out)),
+                testing::Not(HasSubstr("cannot be compared")));
+}
+
 }  // namespace
 }  // namespace scout::cli

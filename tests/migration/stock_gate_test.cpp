@@ -102,6 +102,21 @@ TEST(StockGateTest, ChoosesNoHostModelSilentlyWhereThereAreTwo) {
                                                        "host-model-cpu.node.kubevirt.io/Small"));
 }
 
+/// KubeVirt asks for the value of a required feature, and takes a vendor whatever its value is.
+TEST(StockGateTest, DoesNotJudgeWhatComesOfLabelsThatAreNotTrue) {
+    for (const auto* const key :
+         {"host-model-required-features.node.kubevirt.io/x", "cpu-vendor.node.kubevirt.io/AMD",
+          "host-model-cpu.node.kubevirt.io/Small"}) {
+        for (const auto* const value : {"false", ""}) {
+            auto source = node_labels();
+            source[key] = value;
+            const auto answer = ask(source, node_labels());
+            EXPECT_EQ(answer.verdict, Verdict::unknown) << key;
+            EXPECT_THAT(answer.reasons.at(0).keys, ElementsAre(key));
+        }
+    }
+}
+
 TEST(StockGateTest, IsCertainOfTwoVendorLabelsOnlyWhereBothLeadToTheSame) {
     auto source = node_labels();
     source["cpu-vendor.node.kubevirt.io/AMD"] = "true";
