@@ -197,7 +197,10 @@ void LevelLabels::look_at(const std::string& node) {
 }
 
 void LevelLabels::start_writes() {
-    if (!plan_ || !sources_.elector.leads()) {
+    // What is known of nodes goes stale without the right to read them: what it says is wrong may
+    // have been mended, and what it says is right be wrong.
+    const bool stale = sources_.nodes.reflector().state() == kube::ReflectorState::forbidden;
+    if (!plan_ || !sources_.elector.leads() || stale) {
         return;
     }
     for (auto& each : plan_->take(clock_.steady())) {
