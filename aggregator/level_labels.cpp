@@ -197,10 +197,8 @@ void LevelLabels::look_at(const std::string& node) {
 }
 
 void LevelLabels::start_writes() {
-    // What is known of nodes goes stale without the right to read them: what it says is wrong may
-    // have been mended, and what it says is right be wrong.
-    const bool stale = sources_.nodes.reflector().state() == kube::ReflectorState::forbidden;
-    if (!plan_ || !sources_.elector.leads() || stale) {
+    // By what is stale a label that is right may be made wrong, and a wrong one be left.
+    if (!plan_ || !sources_.elector.leads() || sources_.nodes.reflector().grows_stale()) {
         return;
     }
     for (auto& each : plan_->take(clock_.steady())) {

@@ -50,6 +50,9 @@ Task<> Reflector::run() {
     for (;;) {
         auto outcome = co_await turn();
         say(outcome);
+        if (outcome.end == End::forbidden) {
+            unlisted_ = version_.empty();
+        }
         if (outcome.end == End::absent) {
             take_absence();
         }

@@ -93,6 +93,8 @@ public:
     [[nodiscard]] ReflectorState state() const noexcept { return state_; }
     /// Why it is not watching; empty while it is.
     [[nodiscard]] const std::string& trouble() const noexcept { return trouble_; }
+    /// Neither list nor watch is allowed any more: what is known grows old without an end.
+    [[nodiscard]] bool grows_stale() const noexcept { return unlisted_; }
     [[nodiscard]] const ReflectorCounters& counters() const noexcept { return counters_; }
     /// Up to where the server's history is known; empty before the first list.
     [[nodiscard]] const std::string& version() const noexcept { return version_; }
@@ -168,6 +170,7 @@ private:
     unsigned absences_ = 0;         ///< in a row
     unsigned refusals_ = 0;         ///< since a watch was open last
     bool synced_ = false;
+    bool unlisted_ = false;  ///< the last list was refused
 
     ReflectorState state_ = ReflectorState::starting;
     std::string trouble_;

@@ -161,6 +161,7 @@ void Reflector::accept_list(const std::string& version) {
     doubted_ = false;
     broke_off_ = false;
     synced_ = true;
+    unlisted_ = false;
     absences_ = 0;
     pages_next_ = false;
     version_ = version;

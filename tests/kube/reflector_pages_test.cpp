@@ -141,6 +141,7 @@ TEST_F(ReflectorRefusalTest, AMissingRightIsCountedAndTheRestIsReadAsFarAsItGoes
                 ElementsAre("add a 3 by list", "synced", "delete a 3 by list", "add b 11 by list"));
     EXPECT_EQ(informer.reflector().state(), kube::ReflectorState::forbidden);
     EXPECT_EQ(informer.reflector().counters().forbidden, 2U);
+    EXPECT_FALSE(informer.reflector().grows_stale());
     EXPECT_THAT(informer.reflector().trouble(), HasSubstr("watch things.test.io"));
 }
 
@@ -154,6 +155,7 @@ TEST_F(ReflectorRefusalTest, KeepsWhatItKnowsWhileARightIsMissing) {
 
     EXPECT_THAT(changes(), ElementsAre("add a 3 by list", "synced"));
     EXPECT_EQ(informer.size(), 1U);
+    EXPECT_TRUE(informer.reflector().grows_stale());
 }
 
 class StartingServerTest : public ReflectorFixture {
