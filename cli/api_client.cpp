@@ -2,18 +2,16 @@
 #include "cli/api_client.h"
 
 #include <algorithm>
-#include <exception>
 #include <iterator>
-#include <optional>
 #include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 
 #include "base/percent.h"
+#include "cli/run_task.h"
 #include "kube/client.h"
 #include "kube/http_transport.h"
 #include "kube/query.h"
@@ -187,23 +185,9 @@ private:
     }
 
     kube::ApiResult<std::string> get(std::string path) {
-        std::optional<kube::ApiResult<std::string>> answer;
-        std::exception_ptr thrown;
         kube::CallOptions options;
         options.limit = deadline_;
-        loop_.restart();
-        asio::co_spawn(
-            loop_, client_.get_path(std::move(path), options),
-            [this, &answer, &thrown](std::exception_ptr error, kube::ApiResult<std::string> got) {
-                thrown = std::move(error);
-                answer = std::move(got);
-                loop_.stop();
-            });
-        loop_.run();
-        if (thrown) {
-            std::rethrow_exception(thrown);
-        }
-        return std::move(answer.value());
+        return run_task(loop_, client_.get_path(std::move(path), options));
     }
 
     /// The user's next step. Answers of the aggregator are Status objects with a reason; of what

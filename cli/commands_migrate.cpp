@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
+#include "cli/make_move.h"
 #include "cli/offline.h"
 #include "cli/progress.h"
 #include "cli/request.h"
@@ -21,38 +22,60 @@ namespace {
 
 using migration::MoveRequest;
 
-Status check(const Request& request) {
-    const auto& move = request.move;
-    if (!move.dry_run) {
-        return fail(Errc::invalid,
-                    "migrate: expected --dry-run: scoutctl judges migrations and does not make "
-                    "them yet; make it with 'kubectl create -f', or 'virtctl migrate'");
-    }
-    if (move.manifest.empty() == request.subject.empty()) {
-        return fail(Errc::invalid,
-                    move.manifest.empty()
-                        ? "migrate: expected a VM, or -f and a manifest"
-                        : "migrate: expected a VM, or -f and a manifest, found both");
-    }
-    if (!move.manifest.empty() && !(move.to.empty() && move.where.empty())) {
-        return fail(Errc::invalid,
-                    "migrate -f: expected where to go in the manifest, found --to or --where");
-    }
-    if (!move.to.empty() && !move.where.empty()) {
-        return fail(Errc::invalid, "migrate: expected --to or --where, found both");
-    }
-    return {};
+Status expect(bool holds, const char* otherwise) {
+    return holds ? Status{} : fail(Errc::invalid, std::string{"migrate: "} + otherwise);
 }
 
-Result<MoveRequest> read_request(const std::string& path) {
-    const bool piped = path == standard_input;
-    const auto text = piped ? read_descriptor(STDIN_FILENO, document_limit) : read_file(path);
-    if (!text) {
-        return fail(piped ? Error{text.error()}.within("standard input") : text.error());
+Status check_cancel(const Request& request) {
+    const auto& move = request.move;
+    const bool alone = move.manifest.empty() && move.to.empty() && move.where.empty() &&
+                       !move.dry_run && request.dump.paths.empty();
+    return expect(alone && !request.subject.empty(),
+                  "expected --cancel with a VM alone, found other options or none");
+}
+
+Status check(const Request& request) {
+    const auto& move = request.move;
+    if (move.cancel) {
+        return check_cancel(request);
     }
-    auto request = cluster::read_move_manifest(*text);
+    const bool aimed = !move.to.empty() || !move.where.empty();
+    const bool of_manifest = !move.manifest.empty();
+    return expect(of_manifest || !request.subject.empty(), "expected a VM, or -f and a manifest")
+        .and_then([&] {
+            return expect(!of_manifest || request.subject.empty(),
+                          "expected a VM, or -f and a manifest, found both");
+        })
+        .and_then([&] {
+            return expect(!of_manifest || !aimed,
+                          "expected where to go in the manifest, found --to or --where beside -f");
+        })
+        .and_then([&] {
+            return expect(move.to.empty() || move.where.empty(),
+                          "expected --to or --where, found both");
+        })
+        .and_then([&] {
+            return expect(move.dry_run || request.dump.paths.empty(),
+                          "expected --dry-run beside --from: in a dump nothing can be moved");
+        })
+        .and_then([&] {
+            return expect(!move.dry_run || !move.wait, "expected --dry-run or --wait, found both");
+        });
+}
+
+/// Empty: there is none, and the command line says it all.
+Result<std::string> read_manifest(const std::string& path) {
+    if (path.empty()) {
+        return std::string{};
+    }
+    return path == standard_input ? read_descriptor(STDIN_FILENO, document_limit) : read_file(path);
+}
+
+Result<MoveRequest> read_request(const std::string& path, const std::string& text) {
+    auto request = cluster::read_move_manifest(text);
     if (!request) {
-        return fail(std::move(request.error()).within(piped ? "standard input" : path));
+        return fail(
+            std::move(request.error()).within(path == standard_input ? "standard input" : path));
     }
     return request;
 }
@@ -96,6 +119,22 @@ int exit_code_of(const cluster::MoveForecast& forecast) {
     return forecast.uncertain ? exit_code::unknown : exit_code::cannot;
 }
 
+/// Names the VMI in what is asked, where the command line does.
+Result<cluster::MoveForecast> judged(Session& session, const Request& request,
+                                     const cluster::Dump& dump, const migration::CpuMap* map,
+                                     MoveRequest& asked) {
+    if (dump.objects.nodes.empty()) {
+        return fail(Errc::invalid, "expected Node objects (kubectl get nodes -o yaml), found none");
+    }
+    if (request.move.manifest.empty()) {
+        if (auto named = name_vmi(dump.objects, request.subject, asked); !named) {
+            return fail(std::move(named.error()));
+        }
+    }
+    const Progress progress(session.waits_for(), session.progress());
+    return cluster::forecast_move(dump.objects, asked, dump.moment, map);
+}
+
 }  // namespace
 
 int run_migrate(Session& session, const Request& request) {
@@ -103,7 +142,14 @@ int run_migrate(Session& session, const Request& request) {
         return session.fail_with(checked.error());
     }
     const auto& move = request.move;
-    auto asked = move.manifest.empty() ? aimed(move) : read_request(move.manifest);
+    if (move.cancel) {
+        return cancel_moves(session, request);
+    }
+    const auto manifest = read_manifest(move.manifest);
+    if (!manifest) {
+        return session.fail_with(manifest.error());
+    }
+    auto asked = move.manifest.empty() ? aimed(move) : read_request(move.manifest, *manifest);
     const auto map = session.map();
     if (!asked || !map) {
         return session.fail_with(asked ? map.error() : asked.error());
@@ -112,24 +158,16 @@ int run_migrate(Session& session, const Request& request) {
     if (!dump) {
         return session.fail_with(Error{dump.error()}.within("migrate"));
     }
-    if (dump->objects.nodes.empty()) {
-        return session.fail_with(
-            {Errc::invalid,
-             "migrate: expected Node objects (kubectl get nodes -o yaml), found none"});
-    }
-    if (move.manifest.empty()) {
-        if (auto named = name_vmi(dump->objects, request.subject, *asked); !named) {
-            return session.fail_with(named.error());
-        }
-    }
-    const auto forecast = [&session, &dump, &asked, &map] {
-        const Progress progress(session.waits_for(), session.progress());
-        return cluster::forecast_move(dump->objects, *asked, dump->moment, *map);
-    }();
+    auto forecast = judged(session, request, *dump, *map, *asked);
     if (!forecast) {
         return session.fail_with(Error{forecast.error()}.within("migrate"));
     }
-    return session.show(*forecast, exit_code_of(*forecast));
+    const int code = exit_code_of(*forecast);
+    if (move.dry_run || code != exit_code::can) {
+        return session.show(*forecast, code);
+    }
+    return make_move(session, request, dump->objects, *manifest, *std::move(asked),
+                     *std::move(forecast));
 }
 
 }  // namespace scout::cli

@@ -31,6 +31,8 @@ struct MigrateRequest {
     std::string to;        ///< a node
     std::string where;     ///< a label selector
     bool dry_run = false;
+    bool wait = false;
+    bool cancel = false;
 };
 
 /// What the command line says, as it stands there; empty where it says nothing.

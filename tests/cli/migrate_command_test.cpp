@@ -142,7 +142,13 @@ TEST(MigrateCommandTest, RealDumpIsAnsweredAsItsDescriptionSays) {
 
 TEST(MigrateCommandTest, RefusesWhatCannotBeAnswered) {
     const std::vector<std::pair<std::vector<std::string>, std::string>> cases{
-        {{"web-2", "--from", "cluster"}, "expected --dry-run: scoutctl judges migrations and does"},
+        {{"web-2", "--from", "cluster"}, "in a dump nothing can be moved"},
+        {{"web-2", "--dry-run", "--wait", "--from", "cluster"}, "expected --dry-run or --wait"},
+        {{"shop/web-2", "--cancel", "--to", "n2"}, "expected --cancel with a VM alone"},
+        {{"shop/web-2", "--cancel", "--from", "cluster"}, "expected --cancel with a VM alone"},
+        {{"--cancel"}, "expected --cancel with a VM alone"},
+        {{"web-2", "--cancel"}, "migrate --cancel: expected NAMESPACE/NAME"},
+        {{"web-2", "--kubeconfig", "no-such-file"}, "no-such-file"},
         {{"--dry-run", "--from", "cluster"}, "expected a VM, or -f and a manifest"},
         {{"web-2", "-f", "moves/aimed.yaml", "--dry-run"}, "found both"},
         {{"-f", "moves/aimed.yaml", "--to", "n2", "--dry-run"}, "in the manifest"},

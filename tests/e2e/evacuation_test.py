@@ -7,22 +7,14 @@ usage: evacuation_test.py BIN LAUNCHERS BED [unittest options]
 environment: SCOUT_BED, if given, is the bed; SCOUT_TEST_DATA has KubeVirt's definitions
 """
 
-import os
-import shutil
 import signal
 import statistics
-import sys
 import time
-import unittest
-from pathlib import Path
 
 import cluster
-from cluster import ClusterTest, moves, vmis
-from stories import RESERVE, StoryTest, seconds_between
+from cluster import moves, vmis
+from stories import FAILS, LONGER_THAN_ANY, RESERVE, TAKES, StoryTest, run_stories, seconds_between
 
-FAILS = "standin.virt-scout.io/fail-move"
-TAKES = "standin.virt-scout.io/move-seconds"
-LONGER_THAN_ANY = "3600"
 MOST_CALLS, MOST_CALLS_IN_VAIN = 8, 12
 
 
@@ -318,16 +310,4 @@ class NoPluginsTest(StoryTest):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 4:
-        sys.exit(__doc__)
-    ClusterTest.bin, ClusterTest.launchers_program, built = (Path(sys.argv.pop(1)) for _ in range(3))
-    ClusterTest.bed_program = Path(os.environ.get("SCOUT_BED") or built)
-    ClusterTest.data = Path(os.environ.get("SCOUT_TEST_DATA") or "absent")
-    for file, how in ((ClusterTest.launchers_program, "tools/lib/launchers.sh"),
-                      (ClusterTest.bed_program, "tools/lib/bed.sh"),
-                      (ClusterTest.data / "kubevirt/crds", "SCOUT_TEST_DATA"),
-                      (Path(shutil.which("kubectl") or "kubectl"), "install it")):
-        if not file.exists():
-            print(f"no cluster: {file} is not there ({how})")
-            sys.exit(0)
-    unittest.main(verbosity=2)
+    run_stories(__doc__)

@@ -2,14 +2,22 @@
 """Stories of VMs whose launchers are told to stop, as KubeVirt's stand-in tells them."""
 
 import json
+import os
+import shutil
 import sys
 import time
+import unittest
 from datetime import datetime
+from pathlib import Path
 
 from cluster import ClusterTest, moves, vmis
 
 PLUGIN = "/apis/plugin.kubevirt.io/v1alpha1/plugins/virt-scout"
 RESERVE = 4  # seconds
+# What the stand-in makes of a VM's migrations, by its annotations.
+FAILS = "standin.virt-scout.io/fail-move"
+TAKES = "standin.virt-scout.io/move-seconds"
+LONGER_THAN_ANY = "3600"
 
 
 def seconds_between(first, second):
@@ -115,3 +123,20 @@ class StoryTest(ClusterTest):
     def setUpClass(cls):
         super().setUpClass()
         cls.until(cls.hooks_are_there, 120)
+
+
+def run_stories(usage):
+    """The stories of the file that is run, with its arguments."""
+    if len(sys.argv) < 4:
+        sys.exit(usage)
+    ClusterTest.bin, ClusterTest.launchers_program, built = (Path(sys.argv.pop(1)) for _ in range(3))
+    ClusterTest.bed_program = Path(os.environ.get("SCOUT_BED") or built)
+    ClusterTest.data = Path(os.environ.get("SCOUT_TEST_DATA") or "absent")
+    for file, how in ((ClusterTest.launchers_program, "tools/lib/launchers.sh"),
+                      (ClusterTest.bed_program, "tools/lib/bed.sh"),
+                      (ClusterTest.data / "kubevirt/crds", "SCOUT_TEST_DATA"),
+                      (Path(shutil.which("kubectl") or "kubectl"), "install it")):
+        if not file.exists():
+            print(f"no cluster: {file} is not there ({how})")
+            sys.exit(0)
+    unittest.main(verbosity=2)

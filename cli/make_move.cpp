@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/make_move.h"
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include <boost/asio/io_context.hpp>
+
+#include "base/logging.h"
+#include "cli/request.h"
+#include "cli/run_task.h"
+#include "cli/session.h"
+#include "cli/text.h"
+#include "cluster/move_object.h"
+#include "kube/client.h"
+#include "kube/http_transport.h"
+
+namespace scout::cli {
+namespace {
+
+kube::ClientConfig seeded() {
+    kube::ClientConfig config;
+    config.seed = std::random_device{}();
+    return config;
+}
+
+/// The API server, with the user's own rights.
+struct Server {
+    Server(const kube::ClusterAccess& access, const Clock& clock)
+        : transport(loop.get_executor(), access, clock), client(transport, clock, seeded()) {}
+
+    asio::io_context loop{1};
+    kube::HttpTransport transport;
+    kube::Client client;
+    cluster::MoveCalls calls{client};
+};
+
+Result<kube::ClusterAccess> access_of(const Request& request) {
+    // What is wrong is in the answer; the client's own words are for daemons.
+    if (auto logging = set_up_logging({.level = "off"}, true); !logging) {
+        return fail(std::move(logging.error()));
+    }
+    return find_access(request.dump.access);
+}
+
+/// What is sent: KubeVirt obeys labels alone.
+Result<std::string> object_of(migration::MoveRequest asked, const std::string& manifest,
+                              const cluster::Objects& objects) {
+    if (!manifest.empty()) {
+        if (asked.wish.term) {
+            return fail(Errc::invalid,
+                        std::string{asked.term_path} +
+                            ": nothing in the cluster obeys it: KubeVirt takes the labels of "
+                            "spec.addedNodeSelector alone");
+        }
+        return cluster::move_object(manifest);
+    }
+    auto labels = cluster::as_added_selector(asked.wish, objects.nodes);
+    if (!labels) {
+        return fail(std::move(labels.error()).within(std::string{asked.term_path}));
+    }
+    asked.wish = {.added = *std::move(labels)};
+    return cluster::move_object(asked);
+}
+
+/// The forecast is told before anything is made, where somebody reads along.
+bool is_read_along(const Session& session) {
+    return session.format() == Format::table || session.format() == Format::wide;
+}
+
+FollowedMove follow(Session& session, Server& server, const kube::Migration& move) {
+    const bool aloud = is_read_along(session);
+    const auto tell = [&session, aloud](const cluster::MoveProgress& progress,
+                                        std::chrono::seconds since) {
+        if (aloud && !progress.ended) {
+            static_cast<void>(session.show_text(progress_line(progress, since) + "\n"));
+        }
+    };
+    return MoveFollower(server.transport, session.clock(), server.loop, move, tell).run();
+}
+
+int exit_code_of(const MadeMove& move) {
+    if (!move.end) {
+        return exit_code::can;
+    }
+    if (move.end->interrupted || !move.end->lost.empty()) {
+        return exit_code::unknown;
+    }
+    return move.end->progress.moved ? exit_code::can : exit_code::cannot;
+}
+
+}  // namespace
+
+int make_move(Session& session, const Request& request, const cluster::Objects& objects,
+              const std::string& manifest, migration::MoveRequest asked,
+              cluster::MoveForecast forecast) {
+    const auto space = asked.space;
+    auto object = object_of(std::move(asked), manifest, objects);
+    const auto access = access_of(request);
+    if (!object || !access) {
+        const auto& error = object ? access.error() : object.error();
+        return session.fail_with(Error{error}.within("migrate"));
+    }
+    if (is_read_along(session) && session.show(forecast) != exit_code::can) {
+        return exit_code::error;
+    }
+    Server server(*access, session.clock());
+    const auto made = run_task(server.loop, server.calls.make(space, *std::move(object)));
+    if (!made) {
+        return session.fail_with(Error{made.error().error}.within("migrate"));
+    }
+    MadeMove answer{.forecast = std::move(forecast),
+                    .name = made->meta.space.str() + "/" + made->meta.name,
+                    .end = std::nullopt};
+    if (request.move.wait) {
+        if (is_read_along(session)) {
+            static_cast<void>(session.show_text("made " + shown(answer.name) + "\n"));
+        }
+        answer.end = follow(session, server, *made);
+    }
+    return session.show(answer, exit_code_of(answer));
+}
+
+int cancel_moves(Session& session, const Request& request) {
+    const auto slash = request.subject.find('/');
+    if (slash == std::string::npos || slash == 0 || slash + 1 == request.subject.size()) {
+        return session.fail_with(
+            {Errc::invalid,
+             "migrate --cancel: expected NAMESPACE/NAME, found '" + shown(request.subject) + "'"});
+    }
+    const auto access = access_of(request);
+    if (!access) {
+        return session.fail_with(access.error());
+    }
+    Server server(*access, session.clock());
+    auto done = run_task(server.loop, server.calls.cancel(request.subject.substr(0, slash),
+                                                          request.subject.substr(slash + 1)));
+    if (!done) {
+        return session.fail_with(Error{done.error().error}.within("migrate --cancel"));
+    }
+    const bool any = done->mark || !done->moves.empty();
+    return session.show(CancelledMoves{.vmi = request.subject, .done = *std::move(done)},
+                        any ? exit_code::can : exit_code::cannot);
+}
+
+}  // namespace scout::cli
