@@ -4,21 +4,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/logging.h"
+#include "pressure/pod_uid.h"
 
 namespace scout::pressure {
 namespace {
-
-constexpr std::size_t uid_limit = 128;
-
-/// A pod's UID becomes the name of a folder: nothing else may be in it.
-bool is_uid(std::string_view uid) noexcept {
-    return !uid.empty() && uid.size() <= uid_limit &&
-           std::all_of(uid.begin(), uid.end(), [](char c) {
-               return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                      c == '-';
-           });
-}
 
 std::vector<std::string> names_in(std::string_view root) {
     std::vector<std::string> names;
@@ -92,9 +81,8 @@ PodCgroups::PodCgroups(std::filesystem::path cgroups, std::string root)
     : cgroups_(std::move(cgroups)), root_(std::move(root)) {}
 
 Result<PodUsage> PodCgroups::read(std::string_view pod_uid) const {
-    if (!is_uid(pod_uid)) {
-        return fail(Errc::invalid,
-                    "expected the UID of a pod, found '" + log_value(pod_uid.substr(0, 60)) + "'");
+    if (auto checked = check_pod_uid(pod_uid); !checked) {
+        return fail(std::move(checked.error()));
     }
     const auto version = cgroup_version(cgroups_);
     if (!version) {
