@@ -14,9 +14,10 @@ std::tuple<bool, std::uint64_t> over_request(const EvictionCandidate& pod) noexc
                                 : std::tuple{false, ~(pod.request - usage)};
 }
 
-bool goes_before(const EvictionCandidate& a, const EvictionCandidate& b, bool by_request) {
-    const bool a_exceeds = by_request && a.exceeds_request();
-    const bool b_exceeds = by_request && b.exceeds_request();
+bool goes_before(const EvictionCandidate& a, const EvictionCandidate& b, PressureSignal signal) {
+    const bool by_request = signal != PressureSignal::pid_available;
+    const bool a_exceeds = a.exceeds_request(signal);
+    const bool b_exceeds = b.exceeds_request(signal);
     const bool a_known = a.usage.has_value();
     const bool b_known = b.usage.has_value();
     // Where one of two is not known, kubelet does not get as far as to the requests.
@@ -37,6 +38,23 @@ bool goes_before(const EvictionCandidate& a, const EvictionCandidate& b, bool by
 
 }  // namespace
 
+bool EvictionCandidate::exceeds_request(PressureSignal signal) const noexcept {
+    switch (signal) {
+        case PressureSignal::pid_available:
+            return false;
+        case PressureSignal::nodefs_inodes_free:
+        case PressureSignal::imagefs_inodes_free:
+        case PressureSignal::containerfs_inodes_free:
+            return usage.value_or(0) > 0;
+        case PressureSignal::memory_available:
+        case PressureSignal::nodefs_available:
+        case PressureSignal::imagefs_available:
+        case PressureSignal::containerfs_available:
+            break;
+    }
+    return usage.value_or(0) > request;
+}
+
 std::vector<std::size_t> eviction_order(const std::vector<EvictionCandidate>& candidates,
                                         PressureSignal signal) {
     std::vector<std::size_t> order;
@@ -45,10 +63,9 @@ std::vector<std::size_t> eviction_order(const std::vector<EvictionCandidate>& ca
             order.push_back(i);
         }
     }
-    const bool by_request = signal != PressureSignal::pid_available;
     std::stable_sort(order.begin(), order.end(),
-                     [&candidates, by_request](std::size_t a, std::size_t b) {
-                         return goes_before(candidates[a], candidates[b], by_request);
+                     [&candidates, signal](std::size_t a, std::size_t b) {
+                         return goes_before(candidates[a], candidates[b], signal);
                      });
     return order;
 }

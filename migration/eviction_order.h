@@ -3,7 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "migration/eviction_thresholds.h"
@@ -12,15 +15,30 @@
 /// to 1.36). Pure; any thread; nothing here fails.
 namespace scout::migration {
 
+/// What only the API server knows of a pod, and the kubelet ranks it by. Requests are those of the
+/// whole pod.
+struct PodStanding {
+    std::int64_t priority = 0;          ///< spec.priority
+    std::uint64_t memory_request = 0;   ///< bytes
+    std::uint64_t storage_request = 0;  ///< bytes of ephemeral-storage
+
+    friend bool operator==(const PodStanding&, const PodStanding&) = default;
+};
+/// By the UIDs of the pods.
+using PodStandings = std::map<std::string, PodStanding, std::less<>>;
+
 /// One pod, in the unit of the signal: bytes of memory (working set), bytes or inodes of the
 /// filesystem that is measured, processes.
 struct EvictionCandidate {
     std::int64_t priority = 0;           ///< spec.priority
     std::optional<std::uint64_t> usage;  ///< none: not known, and such pods go first
-    std::uint64_t request = 0;           ///< of memory or ephemeral-storage; else 0
+    /// Bytes of memory, or of ephemeral-storage, which the kubelet also takes off a number of
+    /// inodes when it looks for the most over the request. For processes it does not count.
+    std::uint64_t request = 0;
 
-    /// Such pods go before all others, whatever their priority (case 16).
-    [[nodiscard]] bool exceeds_request() const noexcept { return usage && *usage > request; }
+    /// Such pods go before all others, whatever their priority (case 16). Nobody requests inodes:
+    /// who uses one exceeds it.
+    [[nodiscard]] bool exceeds_request(PressureSignal signal) const noexcept;
 };
 
 /// Two thousand million and more: kubelet evicts no such pod, nor static ones.

@@ -48,6 +48,7 @@ Result<LauncherPod> decode_launcher_pod(JsonObject& object) {
     PodRecord record;
     std::optional<LauncherGrace> grace;
     LauncherContainers containers{grace};
+    InitRequests init_containers{pod.requests.init_containers};
     std::vector<ContainerStatus> states;
     auto status = object.read(
         metadata(pod.meta,
@@ -58,10 +59,13 @@ Result<LauncherPod> decode_launcher_pod(JsonObject& object) {
                  Field{"deletionTimestamp", pod.deletion},
                  Field{"deletionGracePeriodSeconds", pod.deletion_grace}),
         Nested{"spec", Field{"nodeName", pod.node}, Field{"nodeSelector", pod.node_selector},
-               Field{"terminationGracePeriodSeconds", pod.grace}, Field{"containers", containers}},
+               Field{"terminationGracePeriodSeconds", pod.grace}, Field{"priority", pod.priority},
+               Field{"containers", containers}, Field{"initContainers", init_containers},
+               Field{"overhead", pod.requests.overhead}},
         Nested{"status", Field{"phase", pod.phase}, Field{"reason", record.reason},
                Field{"message", record.message}, Field{"conditions", record.conditions},
                Field{"containerStatuses", states}});
+    pod.requests.containers = std::move(containers.requests);
     if (grace) {
         pod.launcher_grace = grace->time;
     }

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "kube/objects/meta.h"
@@ -16,6 +18,24 @@ struct PodRecord;
 
 /// The pods that are launchers.
 inline constexpr const char* launcher_selector = "kubevirt.io=virt-launcher";
+
+/// Quantities as they stand in a specification; empty: none.
+struct ContainerRequests {
+    SharedText memory;
+    SharedText storage;  ///< ephemeral-storage
+    bool stays = false;  ///< of an init container: it runs on beside the others
+
+    bool operator==(const ContainerRequests&) const = default;
+};
+
+/// Of containers that request something.
+struct PodRequests {
+    std::vector<ContainerRequests> containers;
+    std::vector<ContainerRequests> init_containers;
+    ContainerRequests overhead;
+
+    bool operator==(const PodRequests&) const = default;
+};
 
 /// What we use of a virt-launcher pod (dossier §9.1).
 struct LauncherPod {
@@ -29,6 +49,8 @@ struct LauncherPod {
     /// The migration whose target it was made for. It stays after the migration.
     std::string migration_uid;
     Labels node_selector;
+    std::int64_t priority = 0;
+    PodRequests requests;
     std::optional<WallTime> deletion;  ///< when the kubelet's patience ends
     std::optional<std::chrono::seconds> deletion_grace;
     std::optional<std::chrono::seconds> grace;  ///< spec.terminationGracePeriodSeconds

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kube/objects/read_meta.h"
+#include "kube/objects/read_migration_settings.h"
 
 namespace scout::kube {
 namespace {
@@ -16,6 +17,7 @@ namespace {
 /// One of spec.containers.
 struct Container {
     ContainerSpec spec;
+    ContainerRequests requests;
     std::vector<std::string> command;
 };
 
@@ -51,7 +53,43 @@ std::optional<LauncherGrace> grace_in(const std::vector<std::string>& command) {
 [[nodiscard]] static Status read_json(JsonValue value, Container& target) {
     auto& spec = target.spec;
     return read_members(value, Field{"name", spec.name}, Field{"command", target.command},
-                        Nested{"resources", Nested{"limits", Field{"memory", spec.memory_limit}}});
+                        Nested{"resources", Nested{"limits", Field{"memory", spec.memory_limit}},
+                               Field{"requests", target.requests}});
+}
+
+/// One of spec.initContainers.
+struct InitContainer {
+    ContainerRequests requests;
+};
+
+[[nodiscard]] static Status read_json(JsonValue value, InitContainer& target) {
+    SharedText restarts;
+    auto done = read_members(value, Field{"restartPolicy", restarts},
+                             Nested{"resources", Field{"requests", target.requests}});
+    target.requests.stays = restarts == "Always";
+    return done;
+}
+
+/// Most containers of a pod request nothing, and informers hold every launcher.
+static void add(ContainerRequests requests, std::vector<ContainerRequests>& to) {
+    if (!requests.memory.empty() || !requests.storage.empty()) {
+        to.push_back(std::move(requests));
+    }
+}
+
+Status read_json(JsonValue value, ContainerRequests& target) {
+    QuantityText memory{target.memory};
+    QuantityText storage{target.storage};
+    return read_members(value, Field{"memory", memory}, Field{"ephemeral-storage", storage});
+}
+
+Status read_json(JsonValue value, InitRequests& target) {
+    std::vector<InitContainer> containers;
+    auto done = read_json(value, containers);
+    for (auto& container : containers) {
+        add(std::move(container.requests), target.target);
+    }
+    return done;
 }
 
 Status read_json(JsonValue value, LauncherContainers& target) {
@@ -59,6 +97,7 @@ Status read_json(JsonValue value, LauncherContainers& target) {
     auto done = read_json(value, containers);
     for (std::size_t at = 0; at < containers.size(); ++at) {
         target.specs.push_back(containers[at].spec);
+        add(std::move(containers[at].requests), target.requests);
         if (containers[at].spec.name == "compute") {
             target.target = grace_in(containers[at].command);
             if (target.target) {

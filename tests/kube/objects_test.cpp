@@ -107,6 +107,33 @@ TEST(LauncherPodDecoderTest, FindsItsVmi) {
     EXPECT_NE(pod->ending, nullptr);
 }
 
+TEST(LauncherPodDecoderTest, KeepsWhatItsContainersRequest) {
+    const auto pod = decode(&kube::decode_launcher_pod, R"({"metadata":{"name":"p"},
+      "spec":{"priority":-5,"overhead":{"cpu":"10m","memory":"64Mi"},
+        "initContainers":[{"name":"a","resources":{"requests":{"memory":"1M"}}},
+                          {"name":"b","restartPolicy":"Always",
+                           "resources":{"requests":{"cpu":"1","ephemeral-storage":"2M"}}},
+                          {"name":"c"}],
+        "containers":[{"name":"compute","command":["x"],
+                       "resources":{"limits":{"memory":"3Gi"},
+                                    "requests":{"memory":"2Gi","ephemeral-storage":"50M"}}},
+                      {"name":"d","resources":{"requests":{"cpu":"1"}}},
+                      {"name":"e","resources":{"requests":{"memory":"lots"}}}]}})");
+
+    ASSERT_TRUE(pod) << pod.error().message;
+    EXPECT_EQ(pod->priority, -5);
+    EXPECT_EQ(pod->requests.overhead.memory, "64Mi");
+    ASSERT_EQ(pod->requests.init_containers.size(), 2U) << "of those that request something";
+    EXPECT_EQ(pod->requests.init_containers[0].memory, "1M");
+    EXPECT_FALSE(pod->requests.init_containers[0].stays);
+    EXPECT_EQ(pod->requests.init_containers[1].storage, "2M");
+    EXPECT_TRUE(pod->requests.init_containers[1].stays);
+    ASSERT_EQ(pod->requests.containers.size(), 2U);
+    EXPECT_EQ(pod->requests.containers[0].memory, "2Gi");
+    EXPECT_EQ(pod->requests.containers[0].storage, "50M");
+    EXPECT_EQ(pod->requests.containers[1].memory, "lots") << "what it means others find out";
+}
+
 /// A pod of that status.
 Result<kube::LauncherPod> launcher_with(const std::string& status) {
     return decode(&kube::decode_launcher_pod, R"({"metadata":{"name":"p","namespace":"ns",

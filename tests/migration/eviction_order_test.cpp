@@ -16,12 +16,12 @@ constexpr auto memory = PressureSignal::memory_available;
 TEST(EvictionOrderTest, OverItsRequestAPodGoesFirstWhateverItsPriority) {
     EvictionCandidate launcher{.priority = 1000, .usage = 45'000'000, .request = 50'000'000};
     const EvictionCandidate other{.priority = 0, .usage = 1000, .request = 2000};
-    EXPECT_FALSE(launcher.exceeds_request());
+    EXPECT_FALSE(launcher.exceeds_request(PressureSignal::nodefs_available));
     EXPECT_THAT(eviction_order({launcher, other}, PressureSignal::nodefs_available),
                 ElementsAre(1, 0));
 
     launcher.usage = 63'000'000;
-    EXPECT_TRUE(launcher.exceeds_request());
+    EXPECT_TRUE(launcher.exceeds_request(PressureSignal::nodefs_available));
     EXPECT_THAT(eviction_order({other, launcher}, PressureSignal::nodefs_available),
                 ElementsAre(1, 0));
 }
@@ -38,8 +38,21 @@ TEST(EvictionOrderTest, ThenTheLowerPriorityThenTheMostOverItsRequest) {
 
 TEST(EvictionOrderTest, AtItsRequestItDoesNotExceedIt) {
     EXPECT_FALSE(
-        (EvictionCandidate{.priority = 0, .usage = 100, .request = 100}).exceeds_request());
-    EXPECT_TRUE((EvictionCandidate{.priority = 0, .usage = 1, .request = 0}).exceeds_request());
+        (EvictionCandidate{.priority = 0, .usage = 100, .request = 100}).exceeds_request(memory));
+    EXPECT_TRUE(
+        (EvictionCandidate{.priority = 0, .usage = 1, .request = 0}).exceeds_request(memory));
+}
+
+/// The kubelet compares inodes with a request of inodes, which nobody has, but takes the bytes of
+/// ephemeral-storage off their number.
+TEST(EvictionOrderTest, ForInodesWhoUsesOneIsOverItsRequest) {
+    constexpr auto inodes = PressureSignal::nodefs_inodes_free;
+    EXPECT_THAT(eviction_order({{.priority = 5, .usage = 900, .request = 100},
+                                {.priority = 0, .usage = 0, .request = 0},
+                                {.priority = 0, .usage = 20, .request = 50'000'000},
+                                {.priority = 0, .usage = 10, .request = 40'000'000}},
+                               inodes),
+                ElementsAre(3, 2, 0, 1));
 }
 
 TEST(EvictionOrderTest, WhatIsNotKnownGoesFirst) {
