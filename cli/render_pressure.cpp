@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -81,7 +82,8 @@ json::object json_order(const EvictionLine& order) {
         object["vmi"] = json_text_or_null(one.vmi);
         object["podUid"] = json_text(one.pod_uid);
         object["usage"] = json_or_null(one.usage);
-        object["request"] = one.request;
+        object["request"] = json_or_null(one.request);
+        object["priority"] = json_or_null(one.priority);
         object["vmGraceSeconds"] = json_seconds(one.vm_grace);
         launchers.push_back(std::move(object));
     }
@@ -216,12 +218,26 @@ std::string kubelet_line(const PressureReport& report) {
     return out;
 }
 
+/// The leader has not told the agent of some launcher that is ranked.
+bool is_guessed(const PressureReport& report) {
+    return std::any_of(report.order.begin(), report.order.end(), [](const EvictionLine& order) {
+        return std::any_of(order.first.begin(), order.first.end(),
+                           [](const auto& one) { return !one.priority; });
+    });
+}
+
 /// What the table has no column for.
 std::string node_lines(const PressureNode& node, const TableStyle& style) {
     std::vector<std::string> lines;
     if (node.told) {
         lines.push_back(kubelet_line(*node.told->report));
         lines.push_back(node.told->report->trouble);
+        if (is_guessed(*node.told->report)) {
+            lines.emplace_back(
+                "priorities and requests of some launchers are not known to its agent: who is "
+                "evicted "
+                "first is a guess");
+        }
         if (node.told->freshness != "fresh") {
             lines.push_back("its agent is " + node.told->freshness + "; this was told " +
                             age_text(milliseconds(node.told->age_ms)) + " ago");

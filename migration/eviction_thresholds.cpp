@@ -173,6 +173,10 @@ std::optional<PressureSignal> signal_named(std::string_view word) noexcept {
     return found != words.end() ? std::optional{found->first} : std::nullopt;
 }
 
+bool is_of_filesystem(PressureSignal signal) noexcept {
+    return signal != PressureSignal::memory_available && signal != PressureSignal::pid_available;
+}
+
 std::uint64_t ThresholdValue::of(std::uint64_t capacity) const noexcept {
     if (amount) {
         return amount->rounded_up();

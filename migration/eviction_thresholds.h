@@ -30,6 +30,8 @@ enum class PressureSignal : std::uint8_t {
 /// kubelet's word: "memory.available", …
 [[nodiscard]] std::string_view to_string(PressureSignal signal) noexcept;
 [[nodiscard]] std::optional<PressureSignal> signal_named(std::string_view word) noexcept;
+/// Of bytes or inodes of one of the filesystems.
+[[nodiscard]] bool is_of_filesystem(PressureSignal signal) noexcept;
 
 /// Bytes, inodes or process numbers, or a share of what there is of them.
 struct ThresholdValue {

@@ -37,7 +37,8 @@ struct PressedLauncher {
     std::string vmi;  ///< "NAMESPACE/NAME"; empty: not known
     std::string pod_uid;
     std::optional<std::uint64_t> usage;            ///< in the unit of the signal; none: not known
-    std::uint64_t request = 0;                     ///< as far as known
+    std::optional<std::uint64_t> request = {};     ///< none: not known, and counts as 0
+    std::optional<std::int64_t> priority = {};     ///< likewise
     std::optional<std::chrono::seconds> vm_grace;  ///< what its owner lets it take to shut down
 
     friend bool operator==(const PressedLauncher&, const PressedLauncher&) = default;

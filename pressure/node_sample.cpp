@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 
 #include "base/system_text.h"
@@ -94,6 +95,13 @@ std::optional<Stall> read_stall(const std::filesystem::path& file) {
     return stall ? std::optional{*stall} : std::nullopt;
 }
 
+bool are_apart(const std::filesystem::path& a, const std::filesystem::path& b) {
+    struct stat one{};
+    struct stat other{};
+    return ::stat(a.c_str(), &one) != 0 || ::stat(b.c_str(), &other) != 0 ||
+           one.st_dev != other.st_dev;
+}
+
 }  // namespace
 
 Result<CgroupVersion> cgroup_version(const std::filesystem::path& cgroups) {
@@ -142,6 +150,7 @@ NodeSample read_node(const NodeRoots& roots) {
     note("imagefs", read_filesystem(roots.images.empty() ? roots.kubelet : roots.images,
                                     PressureSignal::imagefs_available,
                                     PressureSignal::imagefs_inodes_free, sample));
+    sample.own_imagefs = !roots.images.empty() && are_apart(roots.kubelet, roots.images);
     sample.memory_stall = read_stall(roots.proc / "pressure/memory");
     sample.io_stall = read_stall(roots.proc / "pressure/io");
     return sample;

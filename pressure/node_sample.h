@@ -50,6 +50,7 @@ struct NodeSample {
     std::optional<Stall> memory_stall;  ///< none: the kernel does not tell it (CONFIG_PSI, psi=1)
     std::optional<Stall> io_stall;
     std::optional<Swap> swap;
+    bool own_imagefs = false;  ///< images are on another filesystem than the nodefs
     /// What could not be read, by "memory", "pid", "nodefs", "imagefs", and why.
     std::map<std::string, std::string, std::less<>> faults;
 };

@@ -19,8 +19,9 @@ using migration::PressureReport;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-/// Memory and process numbers are known of single pods.
+/// Memory and process numbers; bytes and inodes of two filesystems.
 constexpr std::size_t most_orders = 2;
+constexpr std::size_t most_filesystem_orders = 4;
 /// "NAMESPACE/NAME"
 constexpr std::size_t full_name_limit = 63 + 1 + name_limit;
 /// A kubelet's longest times; sums of some of them stay in range.
@@ -74,10 +75,24 @@ void write_launcher(const migration::PressedLauncher& launcher, v1::NodePressure
     if (launcher.usage) {
         out.set_usage(*launcher.usage);
     }
-    out.set_request(launcher.request);
+    if (launcher.request) {
+        out.set_request(*launcher.request);
+    }
+    if (launcher.priority) {
+        out.set_priority(*launcher.priority);
+    }
     if (launcher.vm_grace) {
         out.set_vm_grace_seconds(count_of(*launcher.vm_grace));
     }
+}
+
+void write_order(const migration::EvictionLine& order, v1::NodePressure::Order& out) {
+    out.set_signal(std::string{to_string(order.signal)});
+    const auto count = std::min(order.first.size(), migration::told_launchers);
+    for (std::size_t i = 0; i < count; ++i) {
+        write_launcher(order.first[i], *out.add_first());
+    }
+    out.set_others(order.others + order.first.size() - count);
 }
 
 std::optional<migration::PressureSignal> signal_of(std::string_view field, const std::string& word,
@@ -131,10 +146,17 @@ migration::EvictionLine order_from(const v1::NodePressure::Order& message, Check
         migration::PressedLauncher launcher{.vmi = cut(one.vmi(), full_name_limit),
                                             .pod_uid = cut(one.pod_uid()),
                                             .usage = std::nullopt,
-                                            .request = one.request(),
+                                            .request = std::nullopt,
+                                            .priority = std::nullopt,
                                             .vm_grace = std::nullopt};
         if (one.has_usage()) {
             launcher.usage = one.usage();
+        }
+        if (one.has_request()) {
+            launcher.request = one.request();
+        }
+        if (one.has_priority()) {
+            launcher.priority = one.priority();
         }
         if (one.has_vm_grace_seconds()) {
             launcher.vm_grace = seconds_of(one.vm_grace_seconds());
@@ -166,15 +188,13 @@ v1::NodePressure to_wire(const PressureReport& report) {
     for (std::size_t i = 0; i < lines; ++i) {
         write_line(report.lines[i], *out.add_thresholds());
     }
-    for (std::size_t i = 0; i < std::min(report.order.size(), most_orders); ++i) {
-        const auto& order = report.order[i];
-        auto& told = *out.add_order();
-        told.set_signal(std::string{to_string(order.signal)});
-        const auto count = std::min(order.first.size(), migration::told_launchers);
-        for (std::size_t j = 0; j < count; ++j) {
-            write_launcher(order.first[j], *told.add_first());
+    for (const auto& order : report.order) {
+        const bool storage = is_of_filesystem(order.signal);
+        auto& orders = storage ? *out.mutable_filesystem_order() : *out.mutable_order();
+        const auto most = storage ? most_filesystem_orders : most_orders;
+        if (static_cast<std::size_t>(orders.size()) < most) {
+            write_order(order, *orders.Add());
         }
-        told.set_others(order.others + order.first.size() - count);
     }
     if (report.graces) {
         out.set_kubelet_known(true);
@@ -195,11 +215,15 @@ Result<PressureReport> from_wire(const v1::NodePressure& message) {
     Checks checks;
     PressureReport report;
     if (checks.count("thresholds", message.thresholds_size(), migration::most_lines) &&
-        checks.count("order", message.order_size(), most_orders)) {
+        checks.count("order", message.order_size(), most_orders) &&
+        checks.count("filesystem_order", message.filesystem_order_size(), most_filesystem_orders)) {
         for (const auto& line : message.thresholds()) {
             report.lines.push_back(line_from(line, checks));
         }
         for (const auto& order : message.order()) {
+            report.order.push_back(order_from(order, checks));
+        }
+        for (const auto& order : message.filesystem_order()) {
             report.order.push_back(order_from(order, checks));
         }
     }
@@ -211,6 +235,34 @@ Result<PressureReport> from_wire(const v1::NodePressure& message) {
         return fail(std::move(status.error()));
     }
     return report;
+}
+
+v1::LauncherStandings to_wire(const migration::PodStandings& standings) {
+    v1::LauncherStandings out;
+    for (const auto& [uid, standing] : standings) {
+        if (static_cast<std::size_t>(out.launchers_size()) == most_standings) {
+            break;
+        }
+        auto& told = *out.add_launchers();
+        told.set_pod_uid(clean(uid, name_limit));
+        told.set_priority(standing.priority);
+        told.set_memory_request(standing.memory_request);
+        told.set_storage_request(standing.storage_request);
+    }
+    return out;
+}
+
+migration::PodStandings from_wire(const v1::LauncherStandings& message) {
+    migration::PodStandings standings;
+    for (const auto& told : message.launchers()) {
+        if (standings.size() == most_standings) {
+            break;
+        }
+        standings[cut(told.pod_uid())] = {.priority = told.priority(),
+                                          .memory_request = told.memory_request(),
+                                          .storage_request = told.storage_request()};
+    }
+    return standings;
 }
 
 }  // namespace scout::wire

@@ -126,5 +126,17 @@ TEST(NodeSampleTest, ARealNode) {
     EXPECT_GT(sample.room.at(PressureSignal::pid_available).available, 0U);
 }
 
+TEST(NodeSampleTest, ImagesMayHaveAFilesystemOfTheirOwn) {
+    const test::NodeTree tree;
+    auto roots = tree.roots();
+    EXPECT_FALSE(read_node(roots).own_imagefs);
+    roots.images = tree.folder().path();
+    EXPECT_FALSE(read_node(roots).own_imagefs);
+    roots.images = "/proc";
+    EXPECT_TRUE(read_node(roots).own_imagefs);
+    roots.images = tree.folder().path() / "no-runtime";
+    EXPECT_TRUE(read_node(roots).own_imagefs) << "not known: nothing is said of it";
+}
+
 }  // namespace
 }  // namespace scout::pressure

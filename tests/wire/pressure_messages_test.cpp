@@ -9,6 +9,8 @@
 
 #include <gmock/gmock.h>
 
+#include "wire/checks.h"
+
 namespace scout::wire {
 namespace {
 
@@ -37,9 +39,17 @@ PressureReport full_report() {
                      .evicts_in = {}}};
     report.order = {
         {.signal = PressureSignal::pid_available,
-         .first = {{.vmi = "shop/web", .pod_uid = "u1", .usage = 7, .request = 2, .vm_grace = 120s},
+         .first = {{.vmi = "shop/web",
+                    .pod_uid = "u1",
+                    .usage = 7,
+                    .request = 0,
+                    .priority = -2,
+                    .vm_grace = 120s},
                    {.vmi = "", .pod_uid = "u2", .usage = {}, .vm_grace = {}}},
-         .others = 9}};
+         .others = 9},
+        {.signal = PressureSignal::nodefs_available,
+         .first = {{.vmi = "shop/web", .pod_uid = "u1", .usage = 7, .request = 2, .vm_grace = {}}}},
+        {.signal = PressureSignal::imagefs_inodes_free, .first = {}}};
     report.graces = migration::KubeletGraces{.soft = 300s, .shutdown = {}};
     report.short_guests = 2;
     report.longest_wanted = 120s;
@@ -89,6 +99,12 @@ TEST(PressureMessagesTest, HostileMessagesAreRefusedInWordsOrBounded) {
          },
          "order"},
         {[](auto& message) {
+             for (int i = 0; i < 5; ++i) {
+                 message.add_filesystem_order()->set_signal("nodefs.available");
+             }
+         },
+         "filesystem_order"},
+        {[](auto& message) {
              auto& order = *message.add_order();
              order.set_signal("memory.available");
              for (int i = 0; i < 6; ++i) {
@@ -126,6 +142,43 @@ TEST(PressureMessagesTest, HostileMessagesAreRefusedInWordsOrBounded) {
     EXPECT_EQ(taken->lines.front().reached->confidence, 0.0);
     EXPECT_GT(taken->graces->soft.value() + taken->longest_wanted, 0s);
     EXPECT_LE(taken->trouble.size(), 5000U);
+}
+
+/// An aggregator of before takes no more than two orders, an agent of before tells no request of 0.
+TEST(PressureMessagesTest, OtherVersionsAreUnderstood) {
+    const auto message = to_wire(full_report());
+    EXPECT_EQ(message.order_size(), 1);
+    EXPECT_EQ(message.filesystem_order_size(), 2);
+
+    v1::NodePressure old;
+    auto& order = *old.add_order();
+    order.set_signal("memory.available");
+    order.add_first()->set_pod_uid("u");
+    const auto taken = from_wire(old);
+    ASSERT_TRUE(taken) << taken.error().message;
+    EXPECT_FALSE(taken->order.front().first.front().request);
+    EXPECT_FALSE(taken->order.front().first.front().priority);
+}
+
+TEST(LauncherStandingsTest, ComeAcross) {
+    constexpr auto most = std::numeric_limits<std::uint64_t>::max();
+    const migration::PodStandings standings{
+        {"u1", {.priority = -5, .memory_request = most, .storage_request = 1}}, {"u2", {}}};
+    EXPECT_EQ(from_wire(to_wire(standings)), standings);
+    EXPECT_EQ(from_wire(to_wire(migration::PodStandings{})), migration::PodStandings{});
+}
+
+TEST(LauncherStandingsTest, AreBounded) {
+    migration::PodStandings many;
+    v1::LauncherStandings hostile;
+    for (std::size_t i = 0; i < 3 * most_standings; ++i) {
+        many[std::to_string(i)] = {};
+        hostile.add_launchers()->set_pod_uid(std::to_string(i) + std::string(10'000, 'x'));
+    }
+    EXPECT_EQ(to_wire(many).launchers_size(), static_cast<int>(most_standings));
+    const auto taken = from_wire(hostile);
+    EXPECT_THAT(taken, SizeIs(most_standings));
+    EXPECT_LE(taken.begin()->first.size(), name_limit);
 }
 
 }  // namespace
