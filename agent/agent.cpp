@@ -175,7 +175,8 @@ void Agent::spawn_all(std::string host_identity) {
                        .host_identity = std::move(host_identity),
                        .agent_version = version,
                        .instance = std::to_string(::getpid()) + "-" + std::to_string(options_.seed),
-                       .follows_launchers = protection_ != nullptr};
+                       .follows_launchers = protection_ != nullptr,
+                       .ranks_launchers = pressure_ != nullptr && parts_.launchers != nullptr};
     Reporter::Parts reporting{.snapshot = snapshot_,
                               .link = *parts_.link,
                               .pacer = report_pacer_,
@@ -183,8 +184,13 @@ void Agent::spawn_all(std::string host_identity) {
                               .certificate = https_ ? &certificate_ : nullptr,
                               .evacuations = protection_ ? &protection_->evacuations() : nullptr,
                               .pressure = pressure_ ? &pressure_->teller() : nullptr};
-    reporter_ =
-        std::make_unique<Reporter>(std::move(hello), options_.report, reporting, options_.seed);
+    if (hello.ranks_launchers) {
+        reporting.take_standings = [this](migration::PodStandings standings) {
+            pressure_->take(std::move(standings));
+        };
+    }
+    reporter_ = std::make_unique<Reporter>(std::move(hello), options_.report, std::move(reporting),
+                                           options_.seed);
     scope_.spawn("reporter", [this] { return reporter_->run(); });
 }
 

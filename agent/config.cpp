@@ -239,6 +239,7 @@ std::optional<PressureConfig> pressure_of(const AgentConfig& config) {
                   .cgroups = config.cgroup_root,
                   .kubelet = config.kubelet_root,
                   .images = config.images_dir},
+        .pods = config.pods_dir,
         .kubelet = {.file = named ? config.kubelet_config : config.kubelet_root / "config.yaml",
                     .file_must_be = named,
                     .folder = config.kubelet_config_dir}};

@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "agent/pressure_watch.h"
+#include "agent/launcher_ranks.h"
 #include "launcher/launchers.h"
 
 namespace scout::agent {

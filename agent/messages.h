@@ -13,6 +13,7 @@
 #include "agent/snapshot.h"
 #include "base/clock.h"
 #include "migration/evacuation.h"
+#include "migration/eviction_order.h"
 #include "migration/migration_settings.h"
 #include "migration/pressure_report.h"
 
@@ -26,6 +27,7 @@ struct HelloMessage {
     std::string agent_version;
     std::string instance;  ///< of this start of the agent: "PID-random"
     bool follows_launchers = false;
+    bool ranks_launchers = false;
 };
 
 struct FullMessage {
@@ -144,6 +146,6 @@ struct EvacuationResult {
 };
 
 using Request = std::variant<Welcome, WantProfile, WantFull, SignedCertificate, EvacuationRules,
-                             EvacuationFacts, EvacuationResult>;
+                             EvacuationFacts, EvacuationResult, migration::PodStandings>;
 
 }  // namespace scout::agent

@@ -4,17 +4,18 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
+#include <filesystem>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <prometheus/registry.h>
 
+#include "agent/launcher_ranks.h"
 #include "agent/pressure_metrics.h"
 #include "agent/pressure_teller.h"
 #include "base/clock.h"
@@ -22,31 +23,20 @@
 #include "base/result.h"
 #include "base/task.h"
 #include "daemon/health.h"
+#include "migration/eviction_order.h"
 #include "migration/node_pressure.h"
 #include "pressure/kubelet_config.h"
 #include "pressure/node_sample.h"
 #include "pressure/pod_cgroups.h"
+#include "pressure/pod_storage.h"
 
 namespace scout::agent {
 
-/// A launcher of this node, as far as an agent knows it.
-struct LauncherPod {
-    std::string pod_uid;
-    std::string guest;                             ///< "NAMESPACE/NAME"; empty: not told yet
-    std::optional<std::chrono::seconds> vm_grace;  ///< what its owner lets it take to shut down
-};
-
 struct PressureConfig {
     pressure::NodeRoots roots;
+    /// The kubelet's folder of pods; empty: what their volumes take is not measured.
+    std::filesystem::path pods = {};
     pressure::KubeletConfigPlaces kubelet;
-};
-
-/// A launcher in the place in which the kubelet is expected to evict it. What only the API server
-/// knows is left out: priorities count as equal, and a burstable pod as one that requests nothing.
-/// Usage is that of the pod's cgroup, where the kubelet adds up containers.
-struct RankedLauncher {
-    LauncherPod pod;
-    std::optional<pressure::PodUsage> usage;  ///< none: could not be read, and such pods go first
 };
 
 /// Looks at the node's pressure again and again, tells the log and the metrics what is coming, and
@@ -55,7 +45,8 @@ struct RankedLauncher {
 /// A look is a few small files, read on the pool: each second while there is a sign of pressure,
 /// else every five (a trend is made of blocks of five seconds, and would begin anew with each look
 /// further apart). Launchers are looked at every 30 s, or every 5, the kubelet's configuration each
-/// minute. While a look hangs on a dead mount no other one is begun. Loop thread.
+/// minute. Their volumes are measured every five minutes, or, near a threshold of a filesystem,
+/// every 30 s. While a look hangs on a dead mount no other one is begun. Loop thread.
 class PressureWatch {
 public:
     struct Parts {
@@ -81,21 +72,22 @@ public:
 
     [[nodiscard]] const migration::NodePressure& pressure() const noexcept { return pressure_; }
     [[nodiscard]] const pressure::KubeletConfig& kubelet() const noexcept { return kubelet_; }
-    /// Launchers in the order in which they are evicted for memory, or for process numbers; for
-    /// filesystems nothing is known of single ones, and none is named.
-    [[nodiscard]] std::vector<RankedLauncher> ranked(migration::PressureSignal signal) const;
+    /// What the leader knows of the launchers here; whole, in the place of what it told before.
+    void take(migration::PodStandings standings) { launchers_.standings = std::move(standings); }
+
+    [[nodiscard]] const LauncherRanks& launchers() const noexcept { return launchers_; }
     /// All of it, as others are told.
     [[nodiscard]] migration::PressureReport report(SteadyTime now) const;
     /// When the aggregator is told.
     [[nodiscard]] PressureTeller& teller() noexcept { return teller_; }
 
 private:
-    using Usages = std::map<std::string, pressure::PodUsage, std::less<>>;  ///< by pod UID
-
     /// What one look finds, on a thread of the pool.
     struct Reading {
         pressure::NodeSample node;
-        std::optional<Usages> pods;  ///< none: not looked at this time
+        /// None: not looked at this time.
+        std::optional<LauncherRanks::ByPod<pressure::PodUsage>> usages;
+        std::optional<LauncherRanks::ByPod<pressure::PodStorage>> storages;
         std::optional<Result<pressure::KubeletFiles>> kubelet;
     };
     /// What a look is to do, and all that it needs for it.
@@ -104,12 +96,16 @@ private:
         std::string cgroup_root;
         std::vector<LauncherPod> pods;
         bool with_pods = false;
+        bool with_storage = false;
         bool with_kubelet = false;
 
         [[nodiscard]] Reading carry_out() const;
+        void read_usages(Reading& reading) const;
+        void read_storages(Reading& reading) const;
     };
 
     [[nodiscard]] Order next_order(SteadyTime now);
+    [[nodiscard]] bool is_filesystem_near() const;
     void take(Reading reading, SteadyTime now);
     void take_kubelet(const Result<pressure::KubeletFiles>& files);
     void take_fault(std::string fault);
@@ -134,9 +130,9 @@ private:
     std::string fault_;  ///< of the last look
     migration::NodePressure pressure_;
     PressureTeller teller_;
-    std::vector<LauncherPod> pods_;
-    Usages usages_;
+    LauncherRanks launchers_;
     SteadyTime pods_due_ = SteadyTime::min();
+    SteadyTime storage_due_ = SteadyTime::min();
     SteadyTime kubelet_due_ = SteadyTime::min();
     std::size_t short_guests_ = 0;  ///< as told last
     SteadyTime shutdown_due_ = SteadyTime::min();

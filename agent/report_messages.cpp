@@ -100,6 +100,7 @@ struct ToWire {
         wire_hello.set_agent_version(hello.agent_version);
         wire_hello.set_instance(hello.instance);
         wire_hello.set_follows_launchers(hello.follows_launchers);
+        wire_hello.set_ranks_launchers(hello.ranks_launchers);
     }
     void operator()(const FullMessage& full) const {
         auto& report = *out.mutable_full();
@@ -175,6 +176,8 @@ Result<Request> from_wire(const v1::AggregatorMessage& message) {
             return from_wire(message.evacuation_facts());
         case v1::AggregatorMessage::kEvacuationResult:
             return from_wire(message.evacuation_result());
+        case v1::AggregatorMessage::kLauncherStandings:
+            return wire::from_wire(message.launcher_standings());
         case v1::AggregatorMessage::KIND_NOT_SET:
             break;
     }

@@ -65,7 +65,9 @@ Trouble trouble_of(Errc code) {
 }  // namespace
 
 Reporter::Reporter(HelloMessage hello, ReportPolicy policy, Parts parts, std::uint64_t seed)
-    : parts_(parts), state_(std::move(hello), policy, seed), backoff_(seed, again_range) {}
+    : parts_(std::move(parts)),
+      state_(std::move(hello), policy, seed),
+      backoff_(seed, again_range) {}
 
 Task<> Reporter::run() {
     for (;;) {
@@ -196,6 +198,10 @@ void Reporter::take(Request request) {
     } else if (const auto* answer = std::get_if<SignedCertificate>(&request)) {
         if (parts_.certificate != nullptr) {
             parts_.certificate->take(*answer);
+        }
+    } else if (auto* standings = std::get_if<migration::PodStandings>(&request)) {
+        if (parts_.take_standings) {
+            parts_.take_standings(std::move(*standings));
         }
     }
 }

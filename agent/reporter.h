@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,6 +35,8 @@ public:
         NodeCertificate* certificate;        ///< null: none is asked for
         Evacuations* evacuations;            ///< null: no launchers are followed
         PressureTeller* pressure = nullptr;  ///< null: the node's pressure is not looked at
+        /// What the leader knows of the launchers here; empty: nobody wants it.
+        std::function<void(migration::PodStandings)> take_standings = {};
     };
 
     Reporter(HelloMessage hello, ReportPolicy policy, Parts parts, std::uint64_t seed);

@@ -9,6 +9,7 @@
 
 #include "aggregator/agent_certificates.h"
 #include "aggregator/evacuation_desk.h"
+#include "aggregator/launcher_standings.h"
 #include "aggregator/messages.h"
 #include "base/digest.h"
 #include "base/logging.h"
@@ -31,11 +32,12 @@ constexpr auto between_certificates = 10s;
 }  // namespace
 
 AgentStreams::AgentStreams(Registry& registry, SessionSink& sink, AgentCertificates* certificates,
-                           EvacuationDesk* desk)
+                           EvacuationDesk* desk, LauncherStandings* standings)
     : registry_(registry),
       sink_(sink),
       certificates_(certificates),
       desk_(desk),
+      standings_(standings),
       requests_([&sink](SessionId session, const std::string& digest) {
           v1::AggregatorMessage message;
           message.mutable_want_profile()->set_digest(digest);
@@ -191,6 +193,9 @@ Status AgentStreams::hello(SessionId id, Session& session, const v1::Hello& hell
     if (desk_ != nullptr && hello.follows_launchers()) {
         desk_->open(id, session.node, sink_);
     }
+    if (standings_ != nullptr && hello.ranks_launchers()) {
+        standings_->open(id, session.node, sink_);
+    }
     return {};
 }
 
@@ -245,9 +250,7 @@ void AgentStreams::close(SessionId session, SteadyTime now) {
         return;
     }
     requests_.forget(session, now);
-    if (desk_ != nullptr) {
-        desk_->close(session);
-    }
+    close_parts(session);
     const auto by_node = by_node_.find(found->second.node);
     if (by_node != by_node_.end() && by_node->second == session) {
         by_node_.erase(by_node);
@@ -255,9 +258,22 @@ void AgentStreams::close(SessionId session, SteadyTime now) {
     sessions_.erase(found);
 }
 
+/// Those that tell agents of the cluster's objects.
+void AgentStreams::close_parts(SessionId session) {
+    if (desk_ != nullptr) {
+        desk_->close(session);
+    }
+    if (standings_ != nullptr) {
+        standings_->close(session);
+    }
+}
+
 void AgentStreams::drained(SessionId session) {
     if (desk_ != nullptr) {
         desk_->drained(session);
+    }
+    if (standings_ != nullptr) {
+        standings_->drained(session);
     }
 }
 
@@ -271,9 +287,7 @@ void AgentStreams::end_all(const Error& why) {
     by_node_.clear();
     const auto ended = std::exchange(sessions_, {});
     for (const auto& [id, session] : ended) {
-        if (desk_ != nullptr) {
-            desk_->close(id);
-        }
+        close_parts(id);
         sink_.end(id, why);
     }
 }

@@ -19,6 +19,7 @@ namespace scout::aggregator {
 
 class AgentCertificates;
 class EvacuationDesk;
+class LauncherStandings;
 
 struct ReportCounters {
     std::uint64_t full = 0;
@@ -48,9 +49,10 @@ struct ReportCounters {
 /// once the first has fallen silent, or both would throw each other out for ever. Loop thread.
 class AgentStreams {
 public:
-    /// `certificates`: null if agents are given none; `desk`: null if nothing is moved for them.
+    /// `certificates`: null if agents are given none; `desk`: null if nothing is moved for them;
+    /// `standings`: null if they are told nothing of their launchers.
     AgentStreams(Registry& registry, SessionSink& sink, AgentCertificates* certificates = nullptr,
-                 EvacuationDesk* desk = nullptr);
+                 EvacuationDesk* desk = nullptr, LauncherStandings* standings = nullptr);
 
     void open(SessionId session, Peer peer, SteadyTime now);
     /// Who it is was found out only after open(), before the first message. Unknown sessions are
@@ -109,12 +111,14 @@ private:
     [[nodiscard]] Result<std::string> signature(Session& session, const v1::SigningRequest& request,
                                                 SteadyTime now);
     void ask_full(SessionId id, Session& session);
+    void close_parts(SessionId session);
     void end(SessionId id, const Error& why, SteadyTime now);
 
     Registry& registry_;
     SessionSink& sink_;
     AgentCertificates* certificates_;
     EvacuationDesk* desk_;
+    LauncherStandings* standings_;
     std::unordered_map<SessionId, Session> sessions_;
     std::unordered_map<std::string, SessionId> by_node_;
     ProfileRequests requests_;

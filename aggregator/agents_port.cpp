@@ -38,7 +38,7 @@ Status write_files(const wire::TlsFiles& files, const CertifiedKey& pair) {
 
 AgentsPort::AgentsPort(const asio::any_io_executor& loop, BlockingPool& pool, Fleet& fleet,
                        TokenOwners& owners, AgentCertificates& certificates, Settings settings,
-                       EvacuationDesk* desk)
+                       EvacuationDesk* desk, LauncherStandings* standings)
     : loop_(loop),
       pool_(pool),
       fleet_(fleet),
@@ -46,6 +46,7 @@ AgentsPort::AgentsPort(const asio::any_io_executor& loop, BlockingPool& pool, Fl
       certificates_(certificates),
       settings_(std::move(settings)),
       desk_(desk),
+      standings_(standings),
       alarm_(loop) {}
 
 AgentsPort::~AgentsPort() = default;
@@ -101,7 +102,7 @@ Task<> AgentsPort::take_certificate() {
 
 void AgentsPort::open() {
     auto reports = std::make_shared<ReportsService>(loop_, fleet_, Proof::token, &owners_,
-                                                    &certificates_, desk_);
+                                                    &certificates_, desk_, standings_);
     auto server = GrpcServer::start(loop_, settings_.endpoint, settings_.security, {reports.get()});
     if (!server) {
         say(server.error());

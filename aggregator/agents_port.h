@@ -22,6 +22,7 @@ class AgentCertificates;
 class EvacuationDesk;
 class Fleet;
 class GrpcServer;
+class LauncherStandings;
 class ReportsService;
 class TokenOwners;
 
@@ -40,10 +41,10 @@ public:
         bool writes_certificate = false;
     };
 
-    /// `desk`: null if no VMs are moved for agents.
+    /// `desk`: null if no VMs are moved for agents; `standings`: null if they are told none.
     AgentsPort(const asio::any_io_executor& loop, BlockingPool& pool, Fleet& fleet,
                TokenOwners& owners, AgentCertificates& certificates, Settings settings,
-               EvacuationDesk* desk = nullptr);
+               EvacuationDesk* desk = nullptr, LauncherStandings* standings = nullptr);
     ~AgentsPort();
     AgentsPort(const AgentsPort&) = delete;
     AgentsPort& operator=(const AgentsPort&) = delete;
@@ -80,6 +81,7 @@ private:
     AgentCertificates& certificates_;
     Settings settings_;
     EvacuationDesk* desk_;
+    LauncherStandings* standings_;
     Alarm alarm_;
     std::optional<CertifiedKey> fresh_;  ///< was not written yet
     bool certified_ = false;

@@ -191,7 +191,7 @@ void Aggregator::await_agents() {
         AgentsPort::Settings{.endpoint = wire::parse_endpoint(config_.listen_grpc).value(),
                              .security = config_.security(),
                              .writes_certificate = config_.tls_cert.empty()},
-        &cluster_->move_vms());
+        &cluster_->move_vms(), &cluster_->tell_standings());
     cluster_->on_certificate([this](const auto& pair) { agents_->use(pair); });
     scope_.spawn("agents", [this] { return agents_->run(); });
 }

@@ -18,6 +18,7 @@
 #include "aggregator/grace_admission.h"
 #include "aggregator/hook_keeper.h"
 #include "aggregator/launcher_ends.h"
+#include "aggregator/launcher_standings.h"
 #include "aggregator/level_labels.h"
 #include "aggregator/live_settings.h"
 #include "aggregator/migration_causes.h"
@@ -90,12 +91,13 @@ struct ClusterSide::Parts {
     FrontProxy front_proxy;
     AccessReviews rights;
     CauseHistory history;
-    std::unique_ptr<ClusterQuestions> answers;    ///< null: none, or somebody else's
-    std::unique_ptr<ProtectionCount> protection;  ///< likewise
-    std::unique_ptr<Mover> mover;                 ///< null: no VM is moved
-    std::unique_ptr<Causes> causes;               ///< null: they are not looked into
-    std::unique_ptr<QueryApi> queries;            ///< null: users are not answered
-    std::unique_ptr<daemon::HttpServer> https;    ///< null: nothing is served
+    std::unique_ptr<ClusterQuestions> answers;     ///< null: none, or somebody else's
+    std::unique_ptr<ProtectionCount> protection;   ///< likewise
+    std::unique_ptr<Mover> mover;                  ///< null: no VM is moved
+    std::unique_ptr<LauncherStandings> standings;  ///< null: agents are told none
+    std::unique_ptr<Causes> causes;                ///< null: they are not looked into
+    std::unique_ptr<QueryApi> queries;             ///< null: users are not answered
+    std::unique_ptr<daemon::HttpServer> https;     ///< null: nothing is served
     std::function<void(const CertifiedKey&)> on_certificate;
 };
 

@@ -66,6 +66,12 @@ EvacuationDesk& ClusterSide::move_vms() {
     return parts_->mover->desk;
 }
 
+LauncherStandings& ClusterSide::tell_standings() {
+    parts_->objects.follow_vms();
+    parts_->standings = std::make_unique<LauncherStandings>(loop_, parts_->objects.launchers);
+    return *parts_->standings;
+}
+
 void ClusterSide::record_causes() {
     parts_->objects.follow_vms();
     parts_->causes = std::make_unique<Causes>(loop_, *parts_, clock_);
@@ -110,6 +116,9 @@ Status ClusterSide::start() {
         parts_->live.tell_protection({.state = cluster::Protection::State::no,
                                       .reason = "NoAgents",
                                       .message = "this aggregator takes no orders of agents"});
+    }
+    if (auto* const standings = parts_->standings.get()) {
+        scope_.spawn("standings of launchers", [standings] { return standings->run(); });
     }
     if (auto* const causes = parts_->causes.get()) {
         keep("ends of launchers", [causes] { return causes->ends.run(); });

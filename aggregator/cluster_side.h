@@ -38,6 +38,7 @@ class BlockingPool;
 namespace scout::aggregator {
 
 class AgentCertificates;
+class LauncherStandings;
 class Registry;
 class TokenOwners;
 
@@ -112,6 +113,9 @@ public:
     /// By whom VMs are moved that agents name. Before start(), once; their objects are followed for
     /// it then. Without it none is.
     [[nodiscard]] EvacuationDesk& move_vms();
+    /// Who tells agents what their launchers are ranked by. Before start(), once; launchers are
+    /// followed for it then.
+    [[nodiscard]] LauncherStandings& tell_standings();
     /// Finds out why launchers ended and who wanted migrations, whose objects are followed for it
     /// then, and records it. Before start(), once.
     void record_causes();

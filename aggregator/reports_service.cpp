@@ -104,12 +104,12 @@ private:
 
 ReportsService::ReportsService(const boost::asio::any_io_executor& loop, Fleet& fleet, Proof proof,
                                TokenOwners* owners, AgentCertificates* certificates,
-                               EvacuationDesk* desk)
+                               EvacuationDesk* desk, LauncherStandings* standings)
     : loop_(loop),
       fleet_(fleet),
       proof_(proof),
       owners_(owners),
-      sessions_(fleet.registry(), *this, certificates, desk),
+      sessions_(fleet.registry(), *this, certificates, desk, standings),
       checks_(loop) {
     if (proof_ == Proof::token && owners_ == nullptr) {
         throw std::logic_error("tokens cannot be checked without their owners");

@@ -24,11 +24,11 @@ class ReportsService final : public v1::Reports::CallbackService, public Session
 public:
     /// With Proof::certificate a peer without one speaks for no node. Proof::token needs the owners
     /// of tokens, which must outlive this; nothing of a stream is read before its owner is known.
-    /// `certificates` of agents, and the desk that moves their VMs, must outlive this too; null:
-    /// there are none.
+    /// `certificates` of agents, the desk that moves their VMs, and who tells them the standings of
+    /// their launchers must outlive this too; null: there are none.
     ReportsService(const boost::asio::any_io_executor& loop, Fleet& fleet, Proof proof,
                    TokenOwners* owners = nullptr, AgentCertificates* certificates = nullptr,
-                   EvacuationDesk* desk = nullptr);
+                   EvacuationDesk* desk = nullptr, LauncherStandings* standings = nullptr);
 
     grpc::ServerBidiReactor<v1::AgentMessage, v1::AggregatorMessage>* Report(
         grpc::CallbackServerContext* context) override;

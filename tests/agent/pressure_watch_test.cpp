@@ -52,6 +52,7 @@ protected:
         config_file = tree.folder().write("kubelet/config.yaml", kubelet_config);
         watch = std::make_unique<PressureWatch>(
             PressureConfig{.roots = tree.roots(),
+                           .pods = tree.roots().kubelet / "pods",
                            .kubelet = {.file = config_file, .file_must_be = false, .folder = {}}},
             PressureWatch::Parts{.loop = loop.get_executor(),
                                  .pool = pool,
@@ -267,23 +268,67 @@ TEST_F(PressureWatchTest, LaunchersAreRankedAsFarAsTheNodeKnows) {
                  {.pod_uid = "aa-3", .guest = "", .vm_grace = {}}};
     tree.set_memory(50 << 10U);
     look();
-    const auto ranked = watch->ranked(PressureSignal::memory_available);
+    const auto ranked = watch->launchers().ranked(PressureSignal::memory_available);
     ASSERT_THAT(ranked, SizeIs(3));
-    EXPECT_EQ(ranked[0].pod.pod_uid, "aa-3");
-    EXPECT_EQ(ranked[1].pod.guest, "shop/web");
-    EXPECT_EQ(ranked[2].usage.value().working_set, 9000U);
+    EXPECT_EQ(ranked[0].pod_uid, "aa-3");
+    EXPECT_EQ(ranked[1].vmi, "shop/web");
+    EXPECT_EQ(ranked[2].usage, 9000U);
     EXPECT_THAT(log.str(), HasSubstr("first=aa-3,shop/web,shop/db"));
-    EXPECT_THAT(watch->ranked(PressureSignal::pid_available), SizeIs(3));
-    EXPECT_THAT(watch->ranked(PressureSignal::nodefs_available), IsEmpty());
+    EXPECT_THAT(watch->launchers().ranked(PressureSignal::pid_available), SizeIs(3));
+
+    // A launcher requests its guest's memory, and some are worth more than others.
+    watch->take({{"aa-2", {.priority = 9, .memory_request = 1000}},
+                 {"aa-3", {.priority = 0, .memory_request = 4000}}});
+    EXPECT_THAT(watch->report(clock.steady()).order.at(0).first.at(0).vmi, "shop/web");
 
     // One goes away between two looks, one is not told any more.
     std::filesystem::remove_all(tree.roots().cgroups / "kubepods.slice");
     launchers.pop_back();
     clock.advance(5s);
     look();
-    const auto later = watch->ranked(PressureSignal::memory_available);
+    const auto later = watch->launchers().ranked(PressureSignal::memory_available);
     ASSERT_THAT(later, SizeIs(2));
     EXPECT_FALSE(later[0].usage);
+}
+
+TEST_F(PressureWatchTest, VolumesAreMeasuredAtOnceAndThenSeldom) {
+    make();
+    const auto disk = tree.folder().write(
+        "kubelet/pods/aa-1/volumes/kubernetes.io~empty-dir/ephemeral-disks/disk.img",
+        std::string(40'000, 'x'));
+    tree.folder().write("kubelet/pods/aa-2/etc-hosts", "");
+    launchers = {{.pod_uid = "aa-2", .guest = "shop/web", .vm_grace = {}},
+                 {.pod_uid = "aa-1", .guest = "shop/db", .vm_grace = {}}};
+    look();
+    const auto first = [this](PressureSignal signal) {
+        return watch->launchers().ranked(signal).at(0);
+    };
+    EXPECT_EQ(first(PressureSignal::nodefs_available).vmi, "shop/db");
+    EXPECT_GE(first(PressureSignal::nodefs_available).usage, 40'000U);
+    EXPECT_EQ(first(PressureSignal::imagefs_inodes_free).usage, 2U) << "on the same filesystem";
+    EXPECT_THAT(watch->report(clock.steady()).order, SizeIs(6));
+
+    std::filesystem::remove(disk);
+    clock.advance(4min);
+    look();
+    EXPECT_GE(first(PressureSignal::nodefs_available).usage, 40'000U) << "walking costs time";
+    clock.advance(1min);
+    look();
+    EXPECT_LT(first(PressureSignal::nodefs_available).usage, 40'000U);
+}
+
+/// The disk of the test's folder is fuller than that.
+TEST_F(PressureWatchTest, NearAFilesystemsThresholdVolumesAreMeasuredMoreOften) {
+    make(head + "evictionHard: {nodefs.available: 99.999%}\n");
+    const auto disk = tree.folder().write(
+        "kubelet/pods/aa-1/volumes/kubernetes.io~empty-dir/a/disk.img", std::string(40'000, 'x'));
+    launchers = {{.pod_uid = "aa-1", .guest = "shop/db", .vm_grace = {}}};
+    look();
+    std::filesystem::remove(disk);
+    clock.advance(30s);
+    look();
+    ASSERT_TRUE(watch->pressure().outlooks().at(0).passed_since);
+    EXPECT_LT(watch->launchers().ranked(PressureSignal::nodefs_available).at(0).usage, 40'000U);
 }
 
 /// Case 20.

@@ -143,7 +143,8 @@ protected:
                                          .metrics = metrics,
                                          .certificate = nullptr,
                                          .evacuations = evacuations,
-                                         .pressure = pressure},
+                                         .pressure = pressure,
+                                         .take_standings = take_standings},
                          1);
         TaskScope scope(loop.get_executor());
         // Posted: a cancellation from within the reporter itself would be none from outside.
@@ -165,6 +166,7 @@ protected:
     std::optional<Reporter> reporter;
     Evacuations* evacuations = nullptr;
     PressureTeller* pressure = nullptr;
+    std::function<void(migration::PodStandings)> take_standings;
     bool was_connected = false;  ///< when the time was up
 };
 
@@ -246,6 +248,19 @@ TEST_F(ReporterTest, PressureIsToldAfterTheReportAndAnewOnEachStream) {
                 testing::ElementsAre(0, 1, told));
     EXPECT_NE(link.kinds[3], told) << "nothing new";
     EXPECT_EQ(link.kinds[6], told);
+}
+
+TEST_F(ReporterTest, StandingsOfLaunchersGoToWhoWantsThem) {
+    std::vector<migration::PodStandings> taken;
+    take_standings = [&taken](auto standings) { taken.push_back(std::move(standings)); };
+    link.patience = 4;
+    const migration::PodStandings told{{"u", {.priority = 5, .memory_request = 7}}};
+    link.requests = {Welcome{}, told, migration::PodStandings{}};
+    FakePacer pacer(loop, 1h);
+
+    run_until_the_time_is_up(pacer);
+
+    EXPECT_THAT(taken, testing::ElementsAre(told, migration::PodStandings{}));
 }
 
 /// What is logged while it is in scope.
