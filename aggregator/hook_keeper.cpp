@@ -222,7 +222,8 @@ Task<> HookKeeper::keep(bool there) {
     const auto known = plugin();
     if (!there) {
         trouble_.clear();
-        if (known) {
+        // One that is being deleted waits for a finalizer of somebody else.
+        if (known && !known->deletion) {
             auto uid = known->meta.uid;
             const auto done = co_await remove(std::move(uid));
             count(done);

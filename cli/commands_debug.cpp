@@ -42,6 +42,7 @@ const std::vector<KnownKind>& known_kinds() {
         {{"vmims", "vmim", "virtualmachineinstancemigrations"}, resources::migrations},
         {{"kubevirts", "kubevirt", "kv"}, resources::kubevirts},
         {{"scoutconfigs", "scoutconfig", "scout"}, resources::scout_configs},
+        {{"cpuprofiles", "cpuprofile", "cpup"}, resources::cpu_profiles},
         {{"leases", "lease"}, resources::leases},
         {{"events", "event", "ev"}, resources::events},
         {{"crds", "crd", "customresourcedefinitions"}, resources::custom_resource_definitions}};

@@ -238,7 +238,11 @@ json::value to_json(const StuckListing& answer) {
 
 std::string to_table(const StuckListing& answer, const TableStyle& style) {
     if (answer.stuck.empty()) {
-        return "nothing is stuck at " + rfc3339(answer.at) + "\n";
+        const bool timeless = answer.at == WallTime{};
+        return "nothing is stuck" +
+               (timeless ? ", as far as objects without any time tell"
+                         : " at " + rfc3339(answer.at)) +
+               "\n";
     }
     Table table({"VM", "STATE", "NODE", "MARK", "SINCE", "FAILED", "NEXT TRY", "WAITING FOR"});
     std::string help;

@@ -72,7 +72,7 @@ public:
         });
         if (informer_.reflector().state() == kube::ReflectorState::absent) {
             left_out.push_back({.place = name_, .reason = "the cluster has no such kind"});
-        } else if (!trouble().empty()) {
+        } else if (!informer_.synced() && !trouble().empty()) {
             left_out.push_back({.place = name_, .reason = trouble()});
         }
         if (const auto unread = informer_.store_counters().undecodable; unread > 0) {

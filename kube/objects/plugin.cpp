@@ -26,7 +26,8 @@ struct Owner {
 Result<Plugin> decode_plugin(JsonObject& object) {
     Plugin plugin;
     std::vector<Owner> owners;
-    auto status = object.read(metadata(plugin.meta, Field{"ownerReferences", owners}),
+    auto status = object.read(metadata(plugin.meta, Field{"ownerReferences", owners},
+                                       Field{"deletionTimestamp", plugin.deletion}),
                               Nested{"spec", Field{"nodeHooks", plugin.hooks}});
     for (auto& owner : owners) {
         plugin.owners.push_back(std::move(owner.uid));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,7 @@ struct Plugin {
     ObjectMeta meta;
     std::vector<SharedText> owners;  ///< their uids
     std::vector<NodeHook> hooks;
+    std::optional<WallTime> deletion;
 
     bool operator==(const Plugin&) const = default;
 };

@@ -214,6 +214,25 @@ TEST_F(HookKeeperTest, BeyondTwoHundredNodesItIsTakenAway) {
     EXPECT_TRUE(run_until([this] { return condition() == "none"; }));
 }
 
+/// The server keeps it until somebody's finalizer is gone.
+TEST_F(HookKeeperTest, OneThatIsBeingDeletedIsNotDeletedAgain) {
+    lead();
+    open(1, "n1");
+    open(2, "n2");
+    ASSERT_TRUE(run_until([this] { return condition() == running; }));
+    auto plugin = json::parse(R"({"metadata":{"name":"virt-scout","uid":"p",
+        "deletionTimestamp":"2026-03-01T10:00:00Z","finalizers":["example.org/x"]},
+        "spec":{"nodeHooks":[]}})");
+    api.put("plugins", plugin.as_object());
+    for (int i = 0; i < 201; ++i) {
+        put_node("bare" + std::to_string(i));
+    }
+    settle();
+    pass(20s, {1, 2});
+    ASSERT_TRUE(run_until([this] { return told() == "TooFewAgents"; })) << told();
+    EXPECT_EQ(removed, 0);
+}
+
 TEST_F(HookKeeperTest, WhatWasRemovedByHandComesBackWithItsOwnerOfNow) {
     lead();
     open(1, "n1");
