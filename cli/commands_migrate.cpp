@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
 #include <string>
 #include <utility>
 
@@ -22,45 +23,35 @@ namespace {
 
 using migration::MoveRequest;
 
-Status expect(bool holds, const char* otherwise) {
-    return holds ? Status{} : fail(Errc::invalid, std::string{"migrate: "} + otherwise);
-}
-
-Status check_cancel(const Request& request) {
-    const auto& move = request.move;
-    const bool alone = move.manifest.empty() && move.to.empty() && move.where.empty() &&
-                       !move.dry_run && request.dump.paths.empty();
-    return expect(alone && !request.subject.empty(),
-                  "expected --cancel with a VM alone, found other options or none");
-}
+struct Expectation {
+    bool holds = false;
+    const char* otherwise = "";
+};
 
 Status check(const Request& request) {
     const auto& move = request.move;
-    if (move.cancel) {
-        return check_cancel(request);
-    }
-    const bool aimed = !move.to.empty() || !move.where.empty();
+    const bool named = !request.subject.empty();
     const bool of_manifest = !move.manifest.empty();
-    return expect(of_manifest || !request.subject.empty(), "expected a VM, or -f and a manifest")
-        .and_then([&] {
-            return expect(!of_manifest || request.subject.empty(),
-                          "expected a VM, or -f and a manifest, found both");
-        })
-        .and_then([&] {
-            return expect(!of_manifest || !aimed,
-                          "expected where to go in the manifest, found --to or --where beside -f");
-        })
-        .and_then([&] {
-            return expect(move.to.empty() || move.where.empty(),
-                          "expected --to or --where, found both");
-        })
-        .and_then([&] {
-            return expect(move.dry_run || request.dump.paths.empty(),
-                          "expected --dry-run beside --from: in a dump nothing can be moved");
-        })
-        .and_then([&] {
-            return expect(!move.dry_run || !move.wait, "expected --dry-run or --wait, found both");
-        });
+    const bool to = !move.to.empty();
+    const bool where = !move.where.empty();
+    const bool dump = !request.dump.paths.empty();
+    const bool alone = named && !of_manifest && !to && !where && !move.dry_run && !dump;
+    const std::array<Expectation, 7> expectations{
+        {{!move.cancel || alone, "expected --cancel with a VM alone, found other options or none"},
+         {of_manifest || named, "expected a VM, or -f and a manifest"},
+         {!of_manifest || !named, "expected a VM, or -f and a manifest, found both"},
+         {!of_manifest || !(to || where),
+          "expected where to go in the manifest, found --to or --where beside -f"},
+         {!(to && where), "expected --to or --where, found both"},
+         {move.dry_run || !dump,
+          "expected --dry-run beside --from: in a dump nothing can be moved"},
+         {!move.dry_run || !move.wait, "expected --dry-run or --wait, found both"}}};
+    for (const auto& [holds, otherwise] : expectations) {
+        if (!holds) {
+            return fail(Errc::invalid, std::string{"migrate: "} + otherwise);
+        }
+    }
+    return {};
 }
 
 /// Empty: there is none, and the command line says it all.
