@@ -16,8 +16,8 @@ namespace scout::cluster {
 /// such a device with its server's help alone. Empty: nothing like that.
 [[nodiscard]] std::string lost_at_stop(const kube::Vmi& vmi);
 
-/// What a VMI says to an evacuation; one that has lost_at_stop() is not migratable. `strategy`: that
-/// of the KubeVirt object, for a VMI without.
+/// What a VMI says to an evacuation; one that has lost_at_stop() is not migratable. `strategy`:
+/// that of the KubeVirt object, for a VMI without.
 [[nodiscard]] migration::VmiFacts vmi_facts(const kube::Vmi& vmi, std::string_view strategy);
 
 /// Its spec.terminationGracePeriodSeconds, or KubeVirt's default (dossier §3.2).

@@ -10,29 +10,26 @@
 namespace scout::migration {
 namespace {
 
-/// Names behind a label prefix, in the order of the labels: sorted, each once, none empty.
-std::vector<std::string> names_behind(const Labels& labels, std::string_view prefix) {
-    std::vector<std::string> names;
-    for (auto it = labels.lower_bound(prefix); it != labels.end(); ++it) {
-        if (!std::string_view{it->first}.starts_with(prefix)) {
-            break;
-        }
-        if (it->second == "true" && it->first.size() > prefix.size()) {
-            names.push_back(it->first.substr(prefix.size()));
+/// Keys that begin so and whose value is "true", or is not, in the order of the labels: sorted.
+std::vector<std::string> keys_behind(const Labels& labels, std::string_view prefix, bool is_true) {
+    std::vector<std::string> keys;
+    const auto begins = [prefix](std::string_view key) { return key.starts_with(prefix); };
+    for (auto it = labels.lower_bound(prefix); it != labels.end() && begins(it->first); ++it) {
+        if ((it->second == "true") == is_true) {
+            keys.push_back(it->first);
         }
     }
-    return names;
+    return keys;
 }
 
-void add_odd(const Labels& labels, std::string_view prefix, std::vector<std::string>& odd) {
-    for (auto it = labels.lower_bound(prefix); it != labels.end(); ++it) {
-        if (!std::string_view{it->first}.starts_with(prefix)) {
-            break;
-        }
-        if (it->second != "true") {
-            odd.push_back(it->first);
-        }
+/// Names behind a label prefix: sorted, each once, none empty.
+std::vector<std::string> names_behind(const Labels& labels, std::string_view prefix) {
+    auto names = keys_behind(labels, prefix, true);
+    for (auto& name : names) {
+        name.erase(0, prefix.size());
     }
+    std::erase(names, "");
+    return names;
 }
 
 std::string_view value_of(const Labels& labels, std::string_view key) {
@@ -306,7 +303,7 @@ StockNode stock_node(const Labels& labels) {
     node.vendors = names_behind(labels, label::vendor);
     node.required = names_behind(labels, label::required_feature);
     for (const auto prefix : {label::host_model, label::required_feature, label::vendor}) {
-        add_odd(labels, prefix, node.odd);
+        node.odd = unite(node.odd, keys_behind(labels, prefix, false));
     }
     node.features = names_behind(labels, label::cpu_feature);
     node.known_models = names_behind(labels, label::known_model);
@@ -340,26 +337,21 @@ StockGuest stock_host_model_guest(const StockNode& source, std::string_view mach
                          "the source node has no host-model-cpu label, so KubeVirt makes no target "
                          "pod for host-model guests of it",
                          {std::string{label::host_model}});
-        return guest;
-    }
-    if (source.host_models.size() > 1) {
+    } else if (source.host_models.size() > 1) {
         guest.impossible = stock_reason(
             ReasonCode::not_comparable,
             "the source node's labels are inconsistent: host models " + join(source.host_models),
             keyed(label::host_model, source.host_models));
-        return guest;
+    } else if (!source.odd.empty()) {
+        guest.impossible = stock_reason(ReasonCode::not_comparable,
+                                        "the source node has labels whose value is not true, and "
+                                        "KubeVirt goes by what they say: " +
+                                            join(source.odd),
+                                        source.odd);
+    } else {
+        guest.host_model = source.host_models.front();
+        guest.features = source.required;
     }
-    if (!source.odd.empty()) {
-        guest.impossible = stock_reason(
-            ReasonCode::not_comparable,
-            "the source node has labels whose value is not true, and KubeVirt asks targets for "
-            "what they say: " +
-                join(source.odd),
-            source.odd);
-        return guest;
-    }
-    guest.host_model = source.host_models.front();
-    guest.features = source.required;
     return guest;
 }
 
