@@ -18,24 +18,24 @@ Result<std::string> hostname_of(const std::string& name, const std::vector<kube:
     const auto node = std::find_if(nodes.begin(), nodes.end(), [&name](const kube::Node& each) {
         return each.meta.name == name;
     });
-    const auto hostname =
-        node == nodes.end() ? std::nullopt : node->labels.find(migration::hostname_label);
     const auto label = std::string{migration::hostname_label};
-    if (!hostname) {
+    const std::string hostname{node == nodes.end()
+                                   ? std::string_view{}
+                                   : node->labels.find(label).value_or(std::string_view{})};
+    if (hostname.empty()) {
         return fail(Errc::invalid, "node " + name + " has no label " + label +
                                        ", by which alone KubeVirt can be told to go there");
     }
-    const auto twin =
-        std::find_if(nodes.begin(), nodes.end(), [&name, &hostname](const kube::Node& each) {
-            return each.meta.name != name &&
-                   each.labels.find(migration::hostname_label) == hostname;
+    const auto twin = std::find_if(
+        nodes.begin(), nodes.end(), [&name, &label, &hostname](const kube::Node& each) {
+            return each.meta.name != name && each.labels.find(label) == hostname;
         });
     if (twin != nodes.end()) {
         return fail(Errc::invalid, "nodes " + name + " and " + twin->meta.name +
                                        " have the same label " + label +
                                        ": KubeVirt cannot be told to go to one of them");
     }
-    return std::string{*hostname};
+    return hostname;
 }
 
 Status take(const NodeRequirement& asked, std::string value, migration::Labels& out) {
