@@ -21,6 +21,7 @@ constexpr seconds quiet_pods{30};
 constexpr seconds close_pods{5};
 constexpr std::chrono::minutes quiet_storage{5};
 constexpr seconds close_storage{30};
+constexpr seconds storage_wait{1};
 constexpr seconds kubelet_look{60};
 constexpr std::chrono::minutes shutdown_tell{10};
 constexpr std::size_t most_pods = 1'000;
@@ -61,38 +62,23 @@ pressure::KubeletConfig default_config() {
 }  // namespace
 
 PressureWatch::Reading PressureWatch::Order::carry_out() const {
-    Reading reading{
-        .node = pressure::read_node(config.roots), .usages = {}, .storages = {}, .kubelet = {}};
+    Reading reading{.node = pressure::read_node(config.roots), .usages = {}, .kubelet = {}};
     if (with_kubelet) {
         reading.kubelet = pressure::read_kubelet_files(config.kubelet);
     }
     if (with_pods) {
         read_usages(reading);
     }
-    if (with_storage) {
-        read_storages(reading);
-    }
     return reading;
 }
 
-// A pod that is gone by now is no fault.
-
+/// A pod that is gone by now is no fault.
 void PressureWatch::Order::read_usages(Reading& reading) const {
     const pressure::PodCgroups cgroups(config.roots.cgroups, cgroup_root);
     auto& usages = reading.usages.emplace();
     for (const auto& pod : pods) {
         if (auto usage = cgroups.read(pod.pod_uid)) {
             usages.emplace(pod.pod_uid, *std::move(usage));
-        }
-    }
-}
-
-void PressureWatch::Order::read_storages(Reading& reading) const {
-    auto& storages = reading.storages.emplace();
-    auto entries_left = most_entries;
-    for (const auto& pod : pods) {
-        if (auto storage = pressure::read_pod_storage(config.pods, pod.pod_uid, entries_left)) {
-            storages.emplace(pod.pod_uid, *storage);
         }
     }
 }
@@ -120,7 +106,8 @@ Task<> PressureWatch::look() {
         co_return;
     }
     const auto now = parts_.clock.steady();
-    auto work = [order = next_order(now), looking = looking_]() -> Result<Reading> {
+    auto order = next_order(now);
+    auto work = [order, looking = looking_]() -> Result<Reading> {
         auto reading = order.carry_out();
         *looking = false;
         return reading;
@@ -134,7 +121,42 @@ Task<> PressureWatch::look() {
         take_fault(std::move(reading.error().message));
         co_return;
     }
+    if (order.with_storage) {
+        co_await measure(std::move(order));
+    }
+    take_storages();
     take(*std::move(reading), now);
+}
+
+/// Waits a moment, as is enough where the inodes are in memory.
+Task<> PressureWatch::measure(Order order) {
+    if (walk_->under_way.exchange(true)) {
+        co_return;
+    }
+    auto work = [order = std::move(order), walk = walk_]() -> Result<bool> {
+        auto entries_left = most_entries;
+        walk->found.clear();
+        for (const auto& pod : order.pods) {
+            const auto storage =
+                pressure::read_pod_storage(order.config.pods, pod.pod_uid, entries_left);
+            if (storage) {
+                walk->found.emplace(pod.pod_uid, *storage);
+            }
+        }
+        walk->done = true;
+        return true;
+    };
+    const auto walked = co_await offload(parts_.pool, storage_wait, std::move(work));
+    if (!walked && walked.error().code == Errc::unavailable) {
+        walk_->under_way = false;
+    }
+}
+
+void PressureWatch::take_storages() {
+    if (walk_->done.exchange(false)) {
+        launchers_.storages = std::move(walk_->found);
+        walk_->under_way = false;
+    }
 }
 
 PressureWatch::Order PressureWatch::next_order(SteadyTime now) {
@@ -148,10 +170,14 @@ PressureWatch::Order PressureWatch::next_order(SteadyTime now) {
     if (order.with_pods) {
         pods_due_ = now + quiet_pods;
         auto& pods = launchers_.pods;
-        const auto known = pods.size();
+        const auto known = std::move(pods);
         pods = parts_.launchers ? parts_.launchers() : std::vector<LauncherPod>{};
         pods.resize(std::min(pods.size(), most_pods));
-        if (pods.size() > known) {
+        if (!std::all_of(pods.begin(), pods.end(), [&known](const LauncherPod& pod) {
+                return std::any_of(known.begin(), known.end(), [&pod](const LauncherPod& each) {
+                    return each.pod_uid == pod.pod_uid;
+                });
+            })) {
             storage_due_ = now;
         }
     }
@@ -182,9 +208,6 @@ void PressureWatch::take(Reading reading, SteadyTime now) {
     }
     if (reading.usages) {
         launchers_.usages = *std::move(reading.usages);
-    }
-    if (reading.storages) {
-        launchers_.storages = std::move(reading.storages);
     }
     const auto& node = reading.node;
     launchers_.own_imagefs = node.own_imagefs;

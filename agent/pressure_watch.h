@@ -87,7 +87,6 @@ private:
         pressure::NodeSample node;
         /// None: not looked at this time.
         std::optional<LauncherRanks::ByPod<pressure::PodUsage>> usages;
-        std::optional<LauncherRanks::ByPod<pressure::PodStorage>> storages;
         std::optional<Result<pressure::KubeletFiles>> kubelet;
     };
     /// What a look is to do, and all that it needs for it.
@@ -101,11 +100,20 @@ private:
 
         [[nodiscard]] Reading carry_out() const;
         void read_usages(Reading& reading) const;
-        void read_storages(Reading& reading) const;
+    };
+    using Storages = LauncherRanks::ByPod<pressure::PodStorage>;
+    /// A walk through what launchers have on disk: on a slow one it takes longer than a look waits,
+    /// and what it found is taken by a later one.
+    struct StorageWalk {
+        std::atomic<bool> under_way{false};
+        std::atomic<bool> done{false};
+        Storages found;  ///< the walk's own until it is done
     };
 
     [[nodiscard]] Order next_order(SteadyTime now);
     [[nodiscard]] bool is_filesystem_near() const;
+    [[nodiscard]] Task<> measure(Order order);
+    void take_storages();
     void take(Reading reading, SteadyTime now);
     void take_kubelet(const Result<pressure::KubeletFiles>& files);
     void take_fault(std::string fault);
@@ -138,6 +146,7 @@ private:
     SteadyTime shutdown_due_ = SteadyTime::min();
     /// A look is going on, perhaps one that was given up.
     std::shared_ptr<std::atomic<bool>> looking_ = std::make_shared<std::atomic<bool>>(false);
+    std::shared_ptr<StorageWalk> walk_ = std::make_shared<StorageWalk>();
 };
 
 }  // namespace scout::agent

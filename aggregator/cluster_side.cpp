@@ -118,7 +118,7 @@ Status ClusterSide::start() {
                                       .message = "this aggregator takes no orders of agents"});
     }
     if (auto* const standings = parts_->standings.get()) {
-        scope_.spawn("standings of launchers", [standings] { return standings->run(); });
+        keep("standings of launchers", [standings] { return standings->run(); });
     }
     if (auto* const causes = parts_->causes.get()) {
         keep("ends of launchers", [causes] { return causes->ends.run(); });

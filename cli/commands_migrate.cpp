@@ -35,7 +35,8 @@ Status check(const Request& request) {
     const bool to = !move.to.empty();
     const bool where = !move.where.empty();
     const bool dump = !request.dump.paths.empty();
-    const bool alone = named && !of_manifest && !to && !where && !move.dry_run && !dump;
+    const bool alone =
+        named && !of_manifest && !to && !where && !move.dry_run && !move.wait && !dump;
     const std::array<Expectation, 7> expectations{
         {{!move.cancel || alone, "expected --cancel with a VM alone, found other options or none"},
          {of_manifest || named, "expected a VM, or -f and a manifest"},

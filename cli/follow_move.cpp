@@ -52,6 +52,7 @@ MoveFollower::MoveFollower(kube::Transport& transport, const Clock& clock, asio:
 
 FollowedMove MoveFollower::run() {
     begun_ = clock_.steady();
+    well_at_ = begun_;
     moves_.on_change([this](const auto& /*change*/) { look(); });
     vmis_.on_change([this](const auto& /*change*/) { look(); });
     scope_.spawn("migration", [this] { return moves_.run(); });
@@ -86,13 +87,17 @@ void MoveFollower::look() {
         return;
     }
     const auto now = clock_.steady();
-    if (!moves_.synced() || !vmis_.synced()) {
-        const auto& trouble =
-            moves_.synced() ? vmis_.reflector().trouble() : moves_.reflector().trouble();
-        if (now - begun_ > patience) {
-            out_.lost = trouble.empty() ? "the API server does not answer" : trouble;
-            end();
-        }
+    const bool synced = moves_.synced() && vmis_.synced();
+    const auto& trouble = moves_.reflector().trouble().empty() ? vmis_.reflector().trouble()
+                                                               : moves_.reflector().trouble();
+    if (synced && trouble.empty()) {
+        well_at_ = now;
+    } else if (now - well_at_ > patience) {
+        out_.lost = trouble.empty() ? "the API server does not answer" : trouble;
+        end();
+        return;
+    }
+    if (!synced) {
         return;
     }
     const auto seen = moves_.find(space_, name_);

@@ -61,6 +61,7 @@ private:
     TaskScope scope_;
     asio::signal_set signals_;
     SteadyTime begun_{};
+    SteadyTime well_at_{};  ///< when the server told all, last
     Move last_;
     std::optional<SteadyTime> final_since_;  ///< by its own word; the VMI may lag
     std::optional<cluster::MoveProgress> told_;

@@ -95,7 +95,9 @@ int exit_code_of(const MadeMove& move) {
 int make_move(Session& session, const Request& request, const cluster::Objects& objects,
               const std::string& manifest, migration::MoveRequest asked,
               cluster::MoveForecast forecast) {
-    const auto space = asked.space;
+    // A manifest need not name its namespace.
+    const auto space =
+        asked.space.empty() ? forecast.vmi.substr(0, forecast.vmi.find('/')) : asked.space;
     auto object = object_of(std::move(asked), manifest, objects);
     const auto access = access_of(request);
     if (!object || !access) {

@@ -132,7 +132,8 @@ std::string to_table(const MadeMove& move, const TableStyle& style) {
     if (interrupted || !lost.empty()) {
         return paint(interrupted ? "not waited for" : "not followed", Tone::doubtful,
                      style.colour) +
-               ": " + (lost.empty() ? "" : shown(lost) + ": ") + "the migration goes on" + cancel;
+               ": " + (lost.empty() ? "" : shown(lost) + ": ") +
+               (interrupted ? "the migration goes on" : "the migration may go on") + cancel;
     }
     const auto after = " after " + age_text(took);
     if (!progress.moved) {

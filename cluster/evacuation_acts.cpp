@@ -116,10 +116,7 @@ Task<EvacuationActs::VmiAnswer> EvacuationActs::read_vmi(EvacuationSubject subje
     } else if (*vmi) {
         answer.facts = vmi_facts(**vmi, subject.strategy);
         answer.grace = grace_of(**vmi);
-        const auto& migration = (*vmi)->migration;
-        if (migration && !migration->start && !migration->completed) {
-            answer.waiting_target = migration->target_pod.str();
-        }
+        answer.waiting_target = waiting_target(**vmi);
         if ((*vmi)->liveness_probe && !subject.pod.empty()) {
             answer.liveness_kill = co_await is_liveness_kill(std::move(subject));
         }

@@ -33,6 +33,11 @@ std::string lost_at_stop(const kube::Vmi& vmi) {
                             : std::string{};
 }
 
+std::string waiting_target(const kube::Vmi& vmi) {
+    const auto& state = vmi.migration;
+    return state && !state->start && !state->completed ? state->target_pod.str() : std::string{};
+}
+
 migration::VmiFacts vmi_facts(const kube::Vmi& vmi, std::string_view strategy) {
     const auto* const said = kube::find_condition(vmi.conditions, "LiveMigratable");
     const bool can = said != nullptr && said->status == "True";

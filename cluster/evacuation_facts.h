@@ -23,6 +23,11 @@ namespace scout::cluster {
 /// Its spec.terminationGracePeriodSeconds, or KubeVirt's default (dossier §3.2).
 [[nodiscard]] std::chrono::seconds grace_of(const kube::Vmi& vmi) noexcept;
 
+/// The target pod of a migration that was handed off and has not started: deleting it is what ends
+/// one then (dossier §16). Empty: there is no such migration. Once it has started the pod may be
+/// the VM's own.
+[[nodiscard]] std::string waiting_target(const kube::Vmi& vmi);
+
 /// What a migration says. The VMI tells its target pod once it is handed off.
 [[nodiscard]] migration::MoveFacts move_facts(const kube::Migration& migration,
                                               const kube::Vmi* vmi);

@@ -214,6 +214,10 @@ LabelPlan::Write LabelPlan::begin(Node& node) {
     const bool removes = !node.wanted.level && node.carried.level;
     node.phase = Phase::under_way;
     node.written = node.wanted;
+    if (removes) {
+        node.written.profile = node.carried.profile;  // annotations come with the next write
+        node.written.former_profile = node.carried.former_profile;
+    }
     untried_ -= node.of_first_fill ? 1U : 0U;
     node.of_first_fill = false;
     plan(node, std::nullopt);

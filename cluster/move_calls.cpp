@@ -24,15 +24,6 @@ tl::unexpected<kube::ApiError> failed(Errc code, std::string message) {
     return tl::unexpected(kube::ApiError{.error = {code, std::move(message)}});
 }
 
-/// The target pod of one that is handed off and has not started; empty: there is none.
-std::string waiting_target(const std::vector<kube::Migration>& moves, const kube::Vmi& vmi) {
-    const bool waits = std::any_of(moves.begin(), moves.end(), [&vmi](const auto& move) {
-        return vmi.migration && vmi.migration->uid == move.meta.uid &&
-               move_phase(move.phase.view()) == migration::MovePhase::prepared;
-    });
-    return waits ? vmi.migration->target_pod.str() : std::string{};
-}
-
 bool is_in_post_copy(const kube::Vmi& vmi) {
     return vmi.migration && !vmi.migration->completed && vmi.migration->mode == "PostCopy";
 }
@@ -90,23 +81,41 @@ Task<ApiResult<void>> MoveCalls::remove(kube::Migration move) {
     co_return done;
 }
 
-Task<ApiResult<void>> MoveCalls::remove_pod(std::string space, std::string name) {
+/// What was true before the migrations were deleted need not be: it is read anew, and acted on at
+/// once.
+Task<ApiResult<std::string>> MoveCalls::remove_target(kube::Vmi before,
+                                                      std::vector<std::string> moves) {
+    const auto now = co_await vmi(before.meta.space.str(), before.meta.name);
+    if (!now) {
+        co_return tl::unexpected(now.error());
+    }
+    auto target = waiting_target(*now);
+    const bool same = now->meta.uid == before.meta.uid && now->node == before.node;
+    if (target.empty() || !same ||
+        std::find(moves.begin(), moves.end(), now->migration->uid) == moves.end()) {
+        co_return std::string{};
+    }
     kube::Target pod{.resource = kube::resources::pods(),
-                     .object = {.space = std::move(space), .name = std::move(name)}};
+                     .object = {.space = before.meta.space.str(), .name = target}};
     kube::Preconditions none;
     auto done = co_await client_.remove(std::move(pod), std::move(none));
-    if (!done && done.error().status == 404) {
-        co_return ApiResult<void>{};
+    if (!done && done.error().status != 404) {
+        co_return tl::unexpected(std::move(done.error()));
     }
-    co_return done;
+    co_return target;
 }
 
-Task<ApiResult<std::vector<std::string>>> MoveCalls::remove_all(
+Task<ApiResult<std::vector<kube::ObjectMeta>>> MoveCalls::remove_all(
     std::string space, std::string vmi, std::vector<kube::Migration> moves) {
-    std::vector<std::string> names;
-    for (unsigned round = 0; round < most_rounds && !moves.empty(); ++round) {
+    std::vector<kube::ObjectMeta> removed;
+    for (unsigned round = 0; !moves.empty(); ++round) {
+        if (round == most_rounds) {
+            co_return failed(Errc::unavailable,
+                             "KubeVirt makes a new migration for each that is deleted: " +
+                                 moves.front().meta.name + " goes on");
+        }
         for (const auto& move : moves) {
-            names.push_back(move.meta.name);
+            removed.push_back(move.meta);
             auto done = co_await remove(move);
             if (!done) {
                 co_return tl::unexpected(std::move(done.error()));
@@ -119,7 +128,7 @@ Task<ApiResult<std::vector<std::string>>> MoveCalls::remove_all(
         moves = std::move(*left);
         std::erase_if(moves, [](const auto& move) { return move.deletion.has_value(); });
     }
-    co_return names;
+    co_return removed;
 }
 
 Task<ApiResult<void>> MoveCalls::unmark(std::string space, std::string vmi, std::string node) {
@@ -148,17 +157,21 @@ Task<ApiResult<MovesCancelled>> MoveCalls::cancel(std::string space, std::string
             co_return tl::unexpected(std::move(done.error()));
         }
     }
-    out.target_pod = waiting_target(*moves, *seen);
-    auto names = co_await remove_all(space, name, std::move(*moves));
-    if (!names) {
-        co_return tl::unexpected(std::move(names.error()));
+    const auto removed = co_await remove_all(space, name, std::move(*moves));
+    if (!removed) {
+        co_return tl::unexpected(removed.error());
     }
-    out.moves = std::move(*names);
-    if (!out.target_pod.empty()) {
-        auto done = co_await remove_pod(std::move(space), out.target_pod);
-        if (!done) {
-            co_return tl::unexpected(std::move(done.error()));
+    std::vector<std::string> uids;
+    for (const auto& meta : *removed) {
+        out.moves.push_back(meta.name);
+        uids.push_back(meta.uid);
+    }
+    if (!uids.empty()) {
+        auto target = co_await remove_target(*seen, std::move(uids));
+        if (!target) {
+            co_return tl::unexpected(std::move(target.error()));
         }
+        out.target_pod = std::move(*target);
     }
     co_return out;
 }

@@ -43,10 +43,12 @@ private:
     [[nodiscard]] Task<kube::ApiResult<void>> unmark(std::string space, std::string vmi,
                                                      std::string node);
     [[nodiscard]] Task<kube::ApiResult<void>> remove(kube::Migration move);
-    [[nodiscard]] Task<kube::ApiResult<void>> remove_pod(std::string space, std::string name);
-    /// Names of all that were removed.
-    [[nodiscard]] Task<kube::ApiResult<std::vector<std::string>>> remove_all(
+    /// All that were removed.
+    [[nodiscard]] Task<kube::ApiResult<std::vector<kube::ObjectMeta>>> remove_all(
         std::string space, std::string vmi, std::vector<kube::Migration> moves);
+    /// Its name, if one of these migrations waits for it; `moves` are their uids.
+    [[nodiscard]] Task<kube::ApiResult<std::string>> remove_target(kube::Vmi before,
+                                                                   std::vector<std::string> moves);
 
     kube::Client& client_;
 };

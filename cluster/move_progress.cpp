@@ -29,12 +29,10 @@ MoveProgress move_progress(const kube::Migration& move, const kube::Vmi* vmi) {
                      .moved = move.phase == "Succeeded",
                      .node = {},
                      .trouble = trouble_in(move)};
-    if (vmi == nullptr) {
-        return out;
-    }
-    out.node = vmi->node.str();
-    const auto& state = vmi->migration;
-    if (!state || state->uid != move.meta.uid) {
+    const auto* const state = vmi != nullptr && vmi->migration ? &*vmi->migration : nullptr;
+    out.node = vmi != nullptr ? vmi->node.str() : std::string{};
+    if (state == nullptr || state->uid != move.meta.uid) {
+        out.ended = out.ended && !out.moved;  // one that was never handed off may fail
         return out;
     }
     out.target = state->target_node.str();

@@ -22,7 +22,7 @@ struct MoveProgress {
 };
 
 /// `vmi`: null if it is not seen. It may lag: what it says of another migration does not count, and
-/// a migration has not ended until it agrees. Pure.
+/// one that moved it has not ended until it agrees. Pure.
 [[nodiscard]] MoveProgress move_progress(const kube::Migration& move, const kube::Vmi* vmi);
 
 }  // namespace scout::cluster

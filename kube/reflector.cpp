@@ -321,8 +321,9 @@ Task<bool> Reflector::pause(Outcome outcome) {
             wait = !synced_ ? backoff_.next() : jittered(settings_.slow_retry, jitter, random_);
             break;
         case End::forbidden:
-            wait = refusals_ <= settings_.doubted_refusals ? backoff_.next()
-                                                 : jittered(settings_.slow_retry, jitter, random_);
+            wait = refusals_ <= settings_.doubted_refusals
+                       ? backoff_.next()
+                       : jittered(settings_.slow_retry, jitter, random_);
             break;
         case End::cancelled:
             co_return false;

@@ -14,8 +14,7 @@ std::vector<std::string_view> values_of(std::string_view text) {
 }
 
 TEST(JsonStreamTest, ValuesMayStandOneBehindTheOther) {
-    EXPECT_THAT(values_of(" {\"a\":[1,{}]}\n[2]{}\n"),
-                ElementsAre("{\"a\":[1,{}]}", "[2]", "{}"));
+    EXPECT_THAT(values_of(" {\"a\":[1,{}]}\n[2]{}\n"), ElementsAre("{\"a\":[1,{}]}", "[2]", "{}"));
     EXPECT_THAT(values_of("{}\n---\n{}\n---\n"), ElementsAre("{}", "{}"));
     EXPECT_THAT(values_of(" \n"), IsEmpty());
 }

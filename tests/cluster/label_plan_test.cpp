@@ -229,6 +229,20 @@ TEST_F(LabelPlanTest, ALabelIsTakenAwayByAMergePatch) {
     EXPECT_FALSE(last.merge);
 }
 
+TEST_F(LabelPlanTest, AfterARemovalTheAnnotationsDoNotWait) {
+    const NodeMarks carried{.level = "10", .profile = profile_a, .former_profile = {}};
+    const auto wanted = wanted_marks(carried, std::nullopt, profile_b);
+    set("a", wanted, carried);
+    EXPECT_EQ(pass(seconds{2}).size(), 1U);
+    EXPECT_TRUE(last.merge);
+    set("a", wanted, {.level = {}, .profile = profile_a, .former_profile = {}});
+    done("a");
+
+    EXPECT_EQ(pass(seconds{3}).size(), 1U);
+
+    EXPECT_EQ(last.body, apply_body(named("a"), wanted));
+}
+
 TEST_F(LabelPlanTest, AnAnnotationAloneIsWrittenToo) {
     const NodeMarks carried{.level = "10", .profile = profile_a, .former_profile = {}};
     const auto wanted = wanted_marks(carried, 10, profile_b);

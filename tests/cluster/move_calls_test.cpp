@@ -101,6 +101,7 @@ TEST_F(MoveCallsTest, TakesTheMarkAwayBeforeTheMigrationAndNewcomersAfterIt) {
                       move("newcomer", "Pending")}));
     answer(200);
     answer(200, list({}));
+    answer(200, vmi());
 
     const auto cancelled = cancel();
 
@@ -118,10 +119,11 @@ TEST_F(MoveCallsTest, TakesTheMarkAwayBeforeTheMigrationAndNewcomersAfterIt) {
 
 /// Between hand-off and start nothing else reaches it.
 TEST_F(MoveCallsTest, DeletesTheTargetPodOfOneThatHasNotStarted) {
-    answer(200, vmi(R"({"migrationState":{"migrationUid":"of m","targetPod":"virt-launcher-t"}})"));
-    answer(200, list({move("m", "TargetReady")}));
+    answer(200, vmi());
+    answer(200, list({move("m", "Scheduled")}));
     answer(200);
-    answer(200, list({}));
+    answer(200, list({move("m", "TargetReady", "2026-03-01T10:00:00Z")}));
+    answer(200, vmi(R"({"migrationState":{"migrationUid":"of m","targetPod":"virt-launcher-t"}})"));
     answer(404, test::status_json(404, "NotFound"));
 
     const auto cancelled = cancel();
@@ -130,6 +132,40 @@ TEST_F(MoveCallsTest, DeletesTheTargetPodOfOneThatHasNotStarted) {
     EXPECT_EQ(cancelled->target_pod, "virt-launcher-t");
     EXPECT_THAT(done(), ElementsAre(std::string{"DELETE "} + moves + "/m",
                                     "DELETE /api/v1/namespaces/ns/pods/virt-launcher-t"));
+}
+
+/// It is the VM's own launcher soon.
+TEST_F(MoveCallsTest, TheTargetPodOfOneThatHasStartedMeanwhileStays) {
+    const std::string waiting =
+        R"({"migrationState":{"migrationUid":"of m","targetPod":"virt-launcher-t")";
+    for (const auto* const more : {R"(,"startTimestamp":"2026-03-01T10:00:00Z"}})",
+                                   R"(,"completed":true}})", R"(},"nodeName":"elsewhere"})"}) {
+        answer(200, vmi(waiting + "}}"));
+        answer(200, list({move("m", "TargetReady")}));
+        answer(200);
+        answer(200, list({}));
+        answer(200, vmi(waiting + more));
+
+        const auto cancelled = cancel();
+
+        ASSERT_TRUE(cancelled);
+        EXPECT_EQ(cancelled->target_pod, "") << more;
+    }
+    EXPECT_EQ(done().size(), 3U);
+}
+
+TEST_F(MoveCallsTest, WhereKubeVirtMakesAnotherOneEachTimeThatIsSaid) {
+    answer(200, vmi());
+    answer(200, list({move("m", "Pending")}));
+    for (const auto* const name : {"m1", "m2", "m3"}) {
+        answer(200);
+        answer(200, list({move(name, "Pending")}));
+    }
+
+    const auto endless = cancel();
+
+    ASSERT_FALSE(endless);
+    EXPECT_THAT(endless.error().error.message, HasSubstr("m3 goes on"));
 }
 
 TEST_F(MoveCallsTest, NothingIsDoneInPostCopyNorWithoutAMigration) {

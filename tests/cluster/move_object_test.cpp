@@ -95,8 +95,10 @@ TEST(MoveProgressTest, AMigrationHasNotEndedUntilItsVmiAgrees) {
     EXPECT_FALSE(move_progress(move, nullptr).ended);
 
     move.phase = SharedText{"Succeeded"};
+    EXPECT_FALSE(move_progress(move, nullptr).ended);
     kube::Vmi vmi;
     vmi.node = SharedText{"n1"};
+    EXPECT_FALSE(move_progress(move, &vmi).ended);
     vmi.migration = kube::MigrationState{};
     vmi.migration->uid = "m";
     vmi.migration->target_node = SharedText{"n2"};

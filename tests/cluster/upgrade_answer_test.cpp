@@ -98,8 +98,8 @@ TEST_F(UpgradeAnswerTest, NamesNoneThatCouldNotGoThereAnyway) {
 }
 
 TEST_F(UpgradeAnswerTest, NamesThoseWhoseModelTheNodeHasNoLabelForAnyMore) {
-    before = object_of(
-        scout::test::host({.model = "Large", .usable = {"Small"}, .machines = {"q35"}}));
+    before =
+        object_of(scout::test::host({.model = "Large", .usable = {"Small"}, .machines = {"q35"}}));
     after = object_of(
         scout::test::host({.model = "Large", .not_usable = {"Small"}, .machines = {"q35"}}));
     objects.nodes[1].annotations = kube::Labels{{profile_annotation, after.meta.name},
