@@ -233,8 +233,7 @@ void Evacuation::try_later(SteadyTime now) {
 
 /// An API server that has just started refuses everything until it has read who may what.
 bool Evacuation::may_be_read_later(const EvacuationOrder& order, SteadyTime now) {
-    if (order.step != EvacuationStep::read_vmi && order.step != EvacuationStep::list_moves &&
-        order.step != EvacuationStep::escalate) {
+    if (order.step != EvacuationStep::read_vmi && order.step != EvacuationStep::list_moves) {
         return false;
     }
     refused_since_ = refused_since_.value_or(now);

@@ -22,6 +22,7 @@
 #include "kube/objects/launcher_pod.h"
 #include "tests/aggregator/bed_cluster_fixture.h"
 #include "tests/aggregator/host_model_objects.h"
+#include "tests/support/test_data.h"
 #include "tests/support/wait_until.h"
 #include "tests/wire/certificates.h"
 
@@ -50,6 +51,9 @@ struct Scout {
                   &kube::decode_scout_config),
           profiles(transport, clock, {.resource = kube::resources::cpu_profiles(), .selection = {}},
                    &cluster::decode_cpu_profile),
+          vmis(transport, clock,
+               {.resource = kube::resources::virtual_machine_instances(), .selection = {}},
+               &kube::decode_vmi),
           lease(client, {.space = space, .name = "scout"}),
           elector(lease, clock, {.identity = "scout"}, 1),
           settings(loop, {.configs = configs, .kubevirts = kubevirts, .elector = elector}, client,
@@ -67,7 +71,7 @@ struct Scout {
                   .settings = settings,
                   .elector = elector},
                  client, clock, {}),
-          admission({.levels = labels, .settings = settings, .events = events}) {}
+          admission({.levels = labels, .settings = settings, .vmis = vmis, .events = events}) {}
 
     kube::HttpTransport transport;
     kube::Client client;
@@ -75,6 +79,7 @@ struct Scout {
     kube::Informer<kube::KubeVirt> kubevirts;
     kube::Informer<kube::ScoutConfig> configs;
     kube::Informer<cluster::CpuProfile> profiles;
+    kube::Informer<kube::Vmi> vmis;
     kube::ClientLease lease;
     kube::LeaderElector elector;
     LiveSettings settings;
@@ -174,6 +179,7 @@ protected:
         background->spawn([this] { return scout->kubevirts.run(); });
         background->spawn([this] { return scout->configs.run(); });
         background->spawn([this] { return scout->profiles.run(); });
+        background->spawn([this] { return scout->vmis.run(); });
         background->spawn([this] { return scout->elector.run(); });
         background->spawn([this] { return scout->labels.run(); });
         background->spawn([this] { return scout->events.run(); });
@@ -205,7 +211,7 @@ protected:
 
     /// As KubeVirt makes it, as stored.
     json::value make_pod(const Pod& pod) {
-        json::object labels{{"kubevirt.io", "virt-launcher"}, {"kubevirt.io/created-by", "v1"}};
+        json::object labels{{"kubevirt.io", "virt-launcher"}, {"kubevirt.io/created-by", vmi_uid}};
         if (pod.target) {
             labels["kubevirt.io/migrationJobUID"] = "m1";
         }
@@ -243,6 +249,7 @@ protected:
 
     static inline std::unique_ptr<Bed> own_bed;
     std::string space;
+    std::string vmi_uid = "v1";
     std::optional<Scout> scout;
     std::optional<kube::Informer<kube::LauncherPod>> pods;
     std::unique_ptr<daemon::HttpServer> server;
@@ -280,6 +287,13 @@ TEST_F(BedFirstPlacementTest, NamedModelsAndMigrationTargetsDoNotAskUs) {
 }
 
 TEST_F(BedFirstPlacementTest, ALevelThatNoNodeHasIsToldOnTheVmiButNotByADryRun) {
+    SCOUT_TEST_DATA_OR_SKIP(data);
+    serve_kubevirt(data);
+    create(kube::resources::virtual_machine_instances(), space,
+           {{"metadata", {{"name", "vm"}, {"namespace", space}}},
+            {"spec", {{"domain", {{"devices", json::object{}}}}}}});
+    ASSERT_TRUE(run_until([this] { return scout->vmis.find(space, "vm") != nullptr; }));
+    vmi_uid = scout->vmis.find(space, "vm")->meta.uid;
     demand({{"requireHostModelMigratabilityLevel", 51}});
     const auto tried = make_pod({.dry_run = true});
     EXPECT_THAT(json::serialize(tried), HasSubstr(R"("values":["50"])"));
@@ -299,7 +313,7 @@ TEST_F(BedFirstPlacementTest, ALevelThatNoNodeHasIsToldOnTheVmiButNotByADryRun) 
     }
     ASSERT_EQ(ours.size(), 1U);
     EXPECT_EQ(at(ours[0], "/regarding/name"), json::value("vm"));
-    EXPECT_EQ(at(ours[0], "/regarding/uid"), json::value("v1"));
+    EXPECT_EQ(at(ours[0], "/regarding/uid"), json::value(vmi_uid));
     EXPECT_THAT(json::serialize(at(ours[0], "/note")),
                 HasSubstr("the best there is is 50, on " + space + "-a, " + space + "-b"));
 }
