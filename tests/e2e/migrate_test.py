@@ -13,9 +13,23 @@ import subprocess
 
 from stories import FAILS, LONGER_THAN_ANY, TAKES, StoryTest, run_stories
 
+# Of nodes that are alike and take VMs; no kubelet and no labeller tell so here.
+LABELS = {"kubernetes.io/arch": "amd64", "kubevirt.io/schedulable": "true", "host-model-cpu.node.kubevirt.io/Nehalem": "true",
+          "cpu-model-migration.node.kubevirt.io/Nehalem": "true", "cpu-vendor.node.kubevirt.io/Intel": "true",
+          **{f"cpu-feature.node.kubevirt.io/{each}": "true" for each in ("sse", "sse2", "sse4.1", "sse4.2", "popcnt")}}
+
 
 class MigrateTest(StoryTest):
     """By whoever has a kubeconfig."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        room = {"cpu": "8", "memory": "32Gi", "pods": "110"}
+        for node in cls.nodes:
+            cls.api.merge(f"/api/v1/nodes/{node}", {"metadata": {"labels": LABELS | {"kubernetes.io/hostname": node}},
+                                                    "spec": {"taints": None}})
+            cls.api.merge(f"/api/v1/nodes/{node}/status", {"status": {"capacity": room, "allocatable": room}})
 
     def scoutctl(self, *words):
         done = subprocess.run([self.bin / "scoutctl", "migrate", *words, "--kubeconfig", self.kubeconfig],
