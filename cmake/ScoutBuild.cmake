@@ -58,7 +58,7 @@ function(scout_test name)
     endif()
     if(arg_WHOLE)
         add_test(NAME ${name} COMMAND ${name}_test)
-        set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT 300 RUN_SERIAL ON
+        set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT 600 RUN_SERIAL ON
             SKIP_REGULAR_EXPRESSION "no bed: ")
         return()
     endif()

@@ -23,6 +23,22 @@ constexpr std::size_t largest_page = 5000;
 constexpr unsigned most_tries = 3;
 constexpr std::size_t page_growth = 4;
 
+/// The first one, and that which is no doubt any more.
+void tell_refusal(unsigned number, unsigned doubted, const std::string& kind,
+                  const std::string& why) {
+    if (number == 1) {
+        spdlog::warn(
+            "refused, asked again: a right is missing, or the server has just started kind={} "
+            "error={}",
+            kind, why);
+    } else if (number == doubted + 1) {
+        spdlog::error(
+            "a right is missing: what is known of this kind goes stale until the account's role "
+            "has it kind={} error={}",
+            kind, why);
+    }
+}
+
 }  // namespace
 
 /// One list under way.
@@ -233,12 +249,7 @@ void Reflector::say(const Outcome& outcome) {
         case End::forbidden:
             ++counters_.errors;
             ++counters_.forbidden;
-            if (++refusals_ == settings_.doubted_refusals + 1) {
-                spdlog::error(
-                    "a right is missing: what is known of this kind goes stale until the "
-                    "account's role has it kind={} error={}",
-                    kind, why);
-            }
+            tell_refusal(++refusals_, settings_.doubted_refusals, kind, why);
             state_ = ReflectorState::forbidden;
             break;
         case End::absent:
