@@ -187,14 +187,27 @@ class EvacuationTest(StoryTest):
     def test_14_from_mark_to_eviction(self):
         names = [self.vm(f"vm-{number}", strategy="External", node="n2", settles=0) for number in range(30)]
         time.sleep(2)
-        took = []
+        marks, took = {}, []
         for name in names:
             self.tell("mark", name)
-            took.append(seconds_between(self.told(name, "mark")[0], self.event(name, "evacuation-marked")) * 1000)
-        took.sort()
-        print(f"mark to eviction: p50 {statistics.median(took):.0f} ms, p90 {took[-4]:.0f} ms, most {took[-1]:.0f} ms "
-              f"of {len(took)}")
-        self.assertLess(statistics.median(took), 250)
+            marks[name] = self.told(name, "mark")[0]
+            took.append(seconds_between(marks[name], self.event(name, "evacuation-marked")) * 1000)
+        requests = self.eviction_requests()
+        asked = [seconds_between(marks[name], requests[name]) * 1000 for name in names]
+        for what, values in (("the eviction's request", asked), ("KubeVirt's mark", took)):
+            values.sort()
+            print(f"from mark to {what}: p50 {statistics.median(values):.0f} ms, p90 {values[-4]:.0f} ms, "
+                  f"most {values[-1]:.0f} ms of {len(values)}")
+        self.assertLess(statistics.median(asked), 250)
+
+    def eviction_requests(self):
+        """When the API server got the eviction of each VM's launcher that was no dry run: the second one."""
+        requests = {}
+        for one in self.calls(self.space):
+            if one["objectRef"].get("subresource") == "eviction":
+                vm = one["objectRef"]["name"].removeprefix("virt-launcher-").rsplit("-", 1)[0]
+                requests.setdefault(vm, []).append({"time": one["requestReceivedTimestamp"]})
+        return {vm: sorted(times, key=lambda each: each["time"])[1] for vm, times in requests.items()}
 
     def test_15_fifty_marks_at_once_on_one_node(self):
         names = [self.vm(f"vm-{number}", node="n3", settles=0, **{TAKES: "0.5"}) for number in range(50)]
