@@ -98,14 +98,7 @@ Task<kube::ApiResult<std::optional<kube::Vmi>>> EvacuationActs::get_vmi(
     if (!answer && answer.error().status == 404) {
         co_return std::nullopt;
     }
-    if (!answer) {
-        co_return tl::unexpected(std::move(answer.error()));
-    }
-    auto vmi = kube::decode_text(*answer, &kube::decode_vmi);
-    if (!vmi) {
-        co_return tl::unexpected(kube::ApiError{.error = std::move(vmi.error())});
-    }
-    co_return std::move(*vmi);
+    co_return kube::decode_answer(std::move(answer), &kube::decode_vmi);
 }
 
 Task<EvacuationActs::VmiAnswer> EvacuationActs::read_vmi(EvacuationSubject subject) {
@@ -238,7 +231,7 @@ Task<StepOutcome> EvacuationActs::create_move(EvacuationSubject subject) {
 
 /// Of a VMI that is gone nothing is left to cancel.
 Task<StepOutcome> EvacuationActs::cancel_mark(EvacuationSubject subject) {
-    auto body = json::serialize(json::object{{"evacuationNodeName", subject.node}});
+    auto body = evacuation_cancel_body(subject.node);
     const auto answer = co_await client_.command(evacuation_cancel(subject.space, subject.vmi),
                                                  std::move(body), urgent(act_limit));
     co_return !answer && answer.error().status == 404 ? StepOutcome::done : outcome_of(answer);

@@ -4,9 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include <boost/json/object.hpp>
-#include <boost/json/serialize.hpp>
-
 #include "cluster/evacuation_facts.h"
 #include "cluster/vmi_calls.h"
 #include "kube/decode_text.h"
@@ -14,7 +11,6 @@
 namespace scout::cluster {
 namespace {
 
-namespace json = boost::json;
 using kube::ApiResult;
 
 // KubeVirt makes another one within milliseconds if the mark was still there (dossier §16).
@@ -34,26 +30,12 @@ Task<ApiResult<kube::Migration>> MoveCalls::make(std::string space, std::string 
     kube::Target collection{.resource = kube::resources::migrations(),
                             .object = {.space = std::move(space)}};
     auto stored = co_await client_.create(std::move(collection), std::move(body));
-    if (!stored) {
-        co_return tl::unexpected(std::move(stored.error()));
-    }
-    auto move = kube::decode_text(*stored, &kube::decode_migration);
-    if (!move) {
-        co_return tl::unexpected(kube::ApiError{.error = std::move(move.error())});
-    }
-    co_return std::move(*move);
+    co_return kube::decode_answer(std::move(stored), &kube::decode_migration);
 }
 
 Task<ApiResult<kube::Vmi>> MoveCalls::vmi(std::string space, std::string name) {
-    auto text = co_await client_.get(vmi_target(space, name));
-    if (!text) {
-        co_return tl::unexpected(std::move(text.error()));
-    }
-    auto vmi = kube::decode_text(*text, &kube::decode_vmi);
-    if (!vmi) {
-        co_return tl::unexpected(kube::ApiError{.error = std::move(vmi.error())});
-    }
-    co_return std::move(*vmi);
+    auto seen = co_await client_.get(vmi_target(space, name));
+    co_return kube::decode_answer(std::move(seen), &kube::decode_vmi);
 }
 
 Task<ApiResult<std::vector<kube::Migration>>> MoveCalls::unfinished(std::string space,
@@ -70,10 +52,8 @@ Task<ApiResult<std::vector<kube::Migration>>> MoveCalls::unfinished(std::string 
     co_return std::move(*moves);
 }
 
-Task<ApiResult<void>> MoveCalls::remove(kube::Migration move) {
-    kube::Target target{.resource = kube::resources::migrations(),
-                        .object = {.space = move.meta.space.str(), .name = move.meta.name}};
-    kube::Preconditions same{.uid = move.meta.uid};
+/// What is gone already is done.
+Task<ApiResult<void>> MoveCalls::remove(kube::Target target, kube::Preconditions same) {
     auto done = co_await client_.remove(std::move(target), std::move(same));
     if (!done && done.error().status == 404) {
         co_return ApiResult<void>{};
@@ -98,8 +78,8 @@ Task<ApiResult<std::string>> MoveCalls::remove_target(kube::Vmi before,
     kube::Target pod{.resource = kube::resources::pods(),
                      .object = {.space = before.meta.space.str(), .name = target}};
     kube::Preconditions none;
-    auto done = co_await client_.remove(std::move(pod), std::move(none));
-    if (!done && done.error().status != 404) {
+    auto done = co_await remove(std::move(pod), std::move(none));
+    if (!done) {
         co_return tl::unexpected(std::move(done.error()));
     }
     co_return target;
@@ -116,7 +96,10 @@ Task<ApiResult<std::vector<kube::ObjectMeta>>> MoveCalls::remove_all(
         }
         for (const auto& move : moves) {
             removed.push_back(move.meta);
-            auto done = co_await remove(move);
+            kube::Target target{.resource = kube::resources::migrations(),
+                                .object = {.space = space, .name = move.meta.name}};
+            kube::Preconditions same{.uid = move.meta.uid, .resource_version = {}};
+            auto done = co_await remove(std::move(target), std::move(same));
             if (!done) {
                 co_return tl::unexpected(std::move(done.error()));
             }
@@ -132,8 +115,7 @@ Task<ApiResult<std::vector<kube::ObjectMeta>>> MoveCalls::remove_all(
 }
 
 Task<ApiResult<void>> MoveCalls::unmark(std::string space, std::string vmi, std::string node) {
-    auto body = json::serialize(json::object{{"evacuationNodeName", node}});
-    return client_.command(evacuation_cancel(space, vmi), std::move(body));
+    return client_.command(evacuation_cancel(space, vmi), evacuation_cancel_body(node));
 }
 
 Task<ApiResult<MovesCancelled>> MoveCalls::cancel(std::string space, std::string name) {

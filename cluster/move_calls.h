@@ -42,7 +42,7 @@ private:
                                                                                  std::string vmi);
     [[nodiscard]] Task<kube::ApiResult<void>> unmark(std::string space, std::string vmi,
                                                      std::string node);
-    [[nodiscard]] Task<kube::ApiResult<void>> remove(kube::Migration move);
+    [[nodiscard]] Task<kube::ApiResult<void>> remove(kube::Target target, kube::Preconditions same);
     /// All that were removed.
     [[nodiscard]] Task<kube::ApiResult<std::vector<kube::ObjectMeta>>> remove_all(
         std::string space, std::string vmi, std::vector<kube::Migration> moves);

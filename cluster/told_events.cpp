@@ -3,8 +3,7 @@
 
 #include <utility>
 
-#include "kube/json.h"
-#include "kube/list_document.h"
+#include "kube/decode_text.h"
 #include "kube/query.h"
 
 namespace scout::cluster {
@@ -29,19 +28,16 @@ Task<Result<std::vector<kube::SeenEvent>>> ToldEvents::about(EventSubject subjec
     if (!body) {
         co_return fail(std::move(body.error().error));
     }
-    const auto list = kube::split_list(kube::PaddedText::of(*body));
-    if (!list) {
-        co_return fail(list.error());
-    }
     std::vector<kube::SeenEvent> events;
-    kube::TextPool texts;
-    kube::JsonReader reader(texts);
-    for (const auto& item : list->items) {
-        auto object = reader.parse(item);
-        auto event = object ? kube::decode_seen_event(*object) : fail(std::move(object.error()));
+    const auto take = [&events](Result<kube::SeenEvent> event) -> Status {
         if (event && !event->kind.empty()) {
             events.push_back(std::move(*event));
         }
+        return {};
+    };
+    auto read = kube::decode_items(*body, &kube::decode_seen_event, take);
+    if (!read) {
+        co_return fail(std::move(read.error()));
     }
     co_return events;
 }

@@ -4,12 +4,15 @@
 #include <cstddef>
 #include <utility>
 
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
 #include "kube/decode_text.h"
-#include "kube/list_document.h"
 #include "kube/query.h"
-#include "kube/shared_text.h"
 
 namespace scout::cluster {
+
+namespace json = boost::json;
 
 kube::Target vmi_target(std::string_view space, std::string_view name) {
     return {.resource = kube::resources::virtual_machine_instances(),
@@ -25,6 +28,10 @@ kube::Target evacuation_cancel(std::string_view space, std::string_view name) {
             .subresource = "evacuate/cancel"};
 }
 
+std::string evacuation_cancel_body(std::string_view node) {
+    return json::serialize(json::object{{"evacuationNodeName", node}});
+}
+
 std::string moves_path(std::string_view space, std::string_view vmi) {
     constexpr std::size_t longest_value = 63;  // of a label
     kube::Query query;
@@ -35,22 +42,19 @@ std::string moves_path(std::string_view space, std::string_view vmi) {
 }
 
 Result<std::vector<kube::Migration>> moves_in(std::string list, std::string_view vmi) {
-    const auto parts = kube::split_list(kube::PaddedText::of(list));
-    if (!parts) {
-        return fail(parts.error());
-    }
     std::vector<kube::Migration> moves;
-    kube::TextPool texts;
-    kube::JsonReader reader(texts);
-    for (const auto& item : parts->items) {
-        auto object = reader.parse(item);
-        auto move = object ? kube::decode_migration(*object) : fail(std::move(object.error()));
-        if (!move) {
-            return fail(std::move(move.error()));
-        }
-        if (move->vmi_name == vmi) {
-            moves.push_back(std::move(*move));
-        }
+    auto read = kube::decode_items(list, &kube::decode_migration,
+                                   [&moves, vmi](Result<kube::Migration> move) -> Status {
+                                       if (!move) {
+                                           return fail(std::move(move.error()));
+                                       }
+                                       if (move->vmi_name == vmi) {
+                                           moves.push_back(std::move(*move));
+                                       }
+                                       return {};
+                                   });
+    if (!read) {
+        return fail(std::move(read.error()));
     }
     return moves;
 }

@@ -14,9 +14,9 @@ namespace scout::cluster {
 
 [[nodiscard]] kube::Target vmi_target(std::string_view space, std::string_view name);
 
-/// Takes the mark for an evacuation away: a command whose body is
-/// {"evacuationNodeName": NODE} (dossier §16).
+/// Takes the mark for an evacuation away: a command with the marked node in its body (dossier §16).
 [[nodiscard]] kube::Target evacuation_cancel(std::string_view space, std::string_view name);
+[[nodiscard]] std::string evacuation_cancel_body(std::string_view node);
 
 /// Path of the list of its migrations, and perhaps those of others.
 [[nodiscard]] std::string moves_path(std::string_view space, std::string_view vmi);

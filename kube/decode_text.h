@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "base/result.h"
+#include "kube/api_error.h"
 #include "kube/json.h"
+#include "kube/list_document.h"
 
 // Includes kube/json.h, a large header: for sources only.
 
@@ -19,6 +21,41 @@ template <class T>
     JsonReader reader{texts};
     auto object = reader.parse(PaddedText::of(text));
     return object ? decoder(*object) : fail(std::move(object.error()));
+}
+
+/// The same of what a call answered.
+template <class T>
+[[nodiscard]] ApiResult<T> decode_answer(ApiResult<std::string> answer,
+                                         Result<T> (*decoder)(JsonObject&)) {
+    if (!answer) {
+        return tl::unexpected(std::move(answer.error()));
+    }
+    auto object = decode_text(*answer, decoder);
+    if (!object) {
+        return tl::unexpected(ApiError{.error = std::move(object.error())});
+    }
+    return std::move(*object);
+}
+
+/// What a decoder makes of each item of a list, in their order. Visit: (Result<T>) -> Status; the
+/// first error ends it. Errors beside: invalid, if it is no list.
+template <class T, class Visit>
+[[nodiscard]] Status decode_items(std::string& list, Result<T> (*decoder)(JsonObject&),
+                                  Visit visit) {
+    const auto parts = split_list(PaddedText::of(list));
+    if (!parts) {
+        return fail(parts.error());
+    }
+    TextPool texts;
+    JsonReader reader{texts};
+    for (const auto& item : parts->items) {
+        auto object = reader.parse(item);
+        auto done = visit(object ? decoder(*object) : Result<T>{fail(std::move(object.error()))});
+        if (!done) {
+            return done;
+        }
+    }
+    return {};
 }
 
 /// What another decoder makes of an object that is still to be read: from a copy of its text, for

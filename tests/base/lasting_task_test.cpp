@@ -24,11 +24,6 @@ Task<> throw_once(int* begun) {
     co_return;
 }
 
-Task<> close_scope(
-    TaskScope& scope) {  // NOLINT(cppcoreguidelines-avoid-reference-coroutine-parameters)
-    co_await scope.close();
-}
-
 TEST(LastingTaskTest, BeginsAnewAfterAFaultAndEndsWithItsBody) {
     asio::io_context loop{1};
     int begun = 0;
@@ -46,7 +41,7 @@ TEST(LastingTaskTest, IsCancelledWhileItWaits) {
     ASSERT_EQ(begun, 1);
     ASSERT_EQ(scope.running(), 1U);
 
-    test::run_to_end(loop, close_scope(scope));
+    test::run_to_end(loop, scope.close());
 
     EXPECT_EQ(scope.running(), 0U);
     EXPECT_EQ(begun, 1);

@@ -26,11 +26,6 @@ Task<> throw_at_once() {
     co_return;
 }
 
-Task<> close_scope(
-    TaskScope& scope) {  // NOLINT(cppcoreguidelines-avoid-reference-coroutine-parameters)
-    co_await scope.close();
-}
-
 TEST(TaskScopeTest, CloseCancelsEveryChildAndWaitsForIt) {
     asio::io_context loop{1};
     TaskScope scope(loop.get_executor());
@@ -41,7 +36,7 @@ TEST(TaskScopeTest, CloseCancelsEveryChildAndWaitsForIt) {
     loop.poll();
     ASSERT_EQ(scope.running(), 2U);
 
-    test::run_to_end(loop, close_scope(scope));
+    test::run_to_end(loop, scope.close());
 
     EXPECT_TRUE(first);
     EXPECT_TRUE(second);
@@ -57,7 +52,7 @@ TEST(TaskScopeTest, AChildThatThrowsHarmsNobodyElse) {
     loop.poll();
 
     EXPECT_EQ(scope.running(), 1U);
-    test::run_to_end(loop, close_scope(scope));
+    test::run_to_end(loop, scope.close());
     EXPECT_TRUE(cancelled);
 }
 
@@ -77,7 +72,7 @@ TEST(TaskScopeTest, SurvivesAChildThatThrowsNoStdException) {
 TEST(TaskScopeTest, StartsNothingOnceItIsClosing) {
     asio::io_context loop{1};
     TaskScope scope(loop.get_executor());
-    test::run_to_end(loop, close_scope(scope));
+    test::run_to_end(loop, scope.close());
     bool started = false;
 
     scope.spawn("late", [&started]() -> Task<> {

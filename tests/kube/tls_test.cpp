@@ -29,6 +29,21 @@ protected:
         access.authority.text = authority.make("any", "").ca;
         return access;
     }
+    /// Who wants a certificate of `clients`.
+    [[nodiscard]] FakeServer::Tls tls_of_clients() const {
+        auto tls = server_tls({.common_name = "api", .names = "IP:127.0.0.1"});
+        tls.client_authority = clients.make("any", "").ca;
+        return tls;
+    }
+    /// Authority, certificate and key of a client in the files ca.crt, tls.crt and tls.key.
+    [[nodiscard]] ClusterAccess access_by_files(const FakeServer& server, const char* client) {
+        const auto pem = clients.make(client, "");
+        auto access = trusting_access(server);
+        access.authority = {.text = {}, .file = folder.write("ca.crt", access.authority.text)};
+        access.client_certificate.file = folder.write("tls.crt", pem.certificate);
+        access.client_key.file = folder.write("tls.key", pem.key);
+        return access;
+    }
     /// The error of one request.
     [[nodiscard]] std::string refusal(const ClusterAccess& access) {
         HttpTransport transport(loop.get_executor(), access, clock);
@@ -45,6 +60,7 @@ protected:
     }
 
     test::Authority authority{"the cluster"};
+    test::Authority clients{"clients"};
 };
 
 TEST_F(KubeTlsTest, TalksToAServerWhoseAddressIsInItsCertificate) {
@@ -130,10 +146,7 @@ TEST_F(KubeTlsTest, SaysWhenTheServerSpeaksNoTls) {
 }
 
 TEST_F(KubeTlsTest, ShowsItsCertificate) {
-    auto tls = server_tls({.common_name = "api", .names = "IP:127.0.0.1"});
-    const test::Authority clients{"clients"};
-    tls.client_authority = clients.make("any", "").ca;
-    FakeServer server(say_ok, tls);
+    FakeServer server(say_ok, tls_of_clients());
     auto access = trusting_access(server);
     const auto mine = clients.make("scout", "");
     access.client_certificate.text = mine.certificate;
@@ -151,15 +164,8 @@ TEST_F(KubeTlsTest, ShowsItsCertificate) {
 }
 
 TEST_F(KubeTlsTest, FollowsItsFilesWithoutARestart) {
-    auto tls = server_tls({.common_name = "api", .names = "IP:127.0.0.1"});
-    const test::Authority clients{"clients"};
-    tls.client_authority = clients.make("any", "").ca;
-    FakeServer server(say_ok, tls);
-    const auto old = clients.make("old", "");
-    auto access = trusting_access(server);
-    access.authority = {.text = {}, .file = folder.write("ca.crt", access.authority.text)};
-    access.client_certificate.file = folder.write("tls.crt", old.certificate);
-    access.client_key.file = folder.write("tls.key", old.key);
+    FakeServer server(say_ok, tls_of_clients());
+    const auto access = access_by_files(server, "old");
     test::FakeClock time;
     HttpTransport transport(loop.get_executor(), access, time);
     ASSERT_TRUE(send(transport));
@@ -180,15 +186,8 @@ TEST_F(KubeTlsTest, FollowsItsFilesWithoutARestart) {
 }
 
 TEST_F(KubeTlsTest, AFileThatIsEmptyForAMomentChangesNothing) {
-    auto tls = server_tls({.common_name = "api", .names = "IP:127.0.0.1"});
-    const test::Authority clients{"clients"};
-    tls.client_authority = clients.make("any", "").ca;
-    FakeServer server(say_ok, tls);
-    const auto own = clients.make("own", "");
-    auto access = trusting_access(server);
-    access.authority = {.text = {}, .file = folder.write("ca.crt", access.authority.text)};
-    access.client_certificate.file = folder.write("tls.crt", own.certificate);
-    access.client_key.file = folder.write("tls.key", own.key);
+    FakeServer server(say_ok, tls_of_clients());
+    const auto access = access_by_files(server, "own");
     test::FakeClock time;
     HttpTransport transport(loop.get_executor(), access, time, {.idle = 0ms});
     ASSERT_TRUE(send(transport));
