@@ -55,6 +55,15 @@ bool has_soft_threshold(const migration::KubeletEviction& kubelet) {
                        [](const auto& threshold) { return threshold.soft_grace.has_value(); });
 }
 
+bool has_newcomer(const std::vector<LauncherPod>& before, const std::vector<LauncherPod>& now) {
+    const auto is_new = [&before](const LauncherPod& pod) {
+        return std::none_of(before.begin(), before.end(), [&pod](const LauncherPod& known) {
+            return known.pod_uid == pod.pod_uid;
+        });
+    };
+    return std::any_of(now.begin(), now.end(), is_new);
+}
+
 pressure::KubeletConfig default_config() {
     return pressure::parse_kubelet_config({}).value();
 }
@@ -173,11 +182,7 @@ PressureWatch::Order PressureWatch::next_order(SteadyTime now) {
         const auto known = std::move(pods);
         pods = parts_.launchers ? parts_.launchers() : std::vector<LauncherPod>{};
         pods.resize(std::min(pods.size(), most_pods));
-        if (!std::all_of(pods.begin(), pods.end(), [&known](const LauncherPod& pod) {
-                return std::any_of(known.begin(), known.end(), [&pod](const LauncherPod& each) {
-                    return each.pod_uid == pod.pod_uid;
-                });
-            })) {
+        if (has_newcomer(known, pods)) {
             storage_due_ = now;
         }
     }

@@ -22,7 +22,6 @@ using namespace std::chrono_literals;
 constexpr auto named_again_within = 30s;
 /// Longer than a call may take.
 constexpr auto tried_again_after = 10s;
-constexpr std::uint64_t latest_switch = 60;  ///< seconds for each GiB
 
 }  // namespace
 
@@ -37,9 +36,10 @@ OrderLeave EvacuationDesk::check_policy(const OrderTicket& ticket, const Entry& 
         leave.why = "evacuation.escalation is none";
         return leave;
     }
-    if (!seconds || *seconds > latest_switch || (switches && *seconds == 0)) {
-        leave.why =
-            "expected 1 to 60 seconds for each GiB, found " + log_value(ticket.order.object);
+    constexpr std::uint64_t latest = migration::latest_switch.count();
+    if (!seconds || *seconds > latest || (switches && *seconds == 0)) {
+        leave.why = "expected 1 to " + std::to_string(latest) + " seconds for each GiB, found " +
+                    log_value(ticket.order.object);
         return leave;
     }
     auto policy = view_.move_policy(entry.named, escalation);

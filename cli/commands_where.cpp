@@ -36,8 +36,7 @@ Result<Subject> resolve(const std::string& text, bool in_cluster) {
 /// `why-not` tells the whole story to people, and to scripts what `where` does.
 int show_placement(Session& session, const migration::Placement& placement, bool story) {
     const auto code = exit_code_of(overall(placement));
-    const bool for_people = session.format() == Format::table || session.format() == Format::wide;
-    if (story && for_people) {
+    if (story && session.for_people()) {
         return session.show_text(explain(placement, session.style()), code);
     }
     return session.show(placement, code);

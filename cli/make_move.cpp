@@ -64,13 +64,8 @@ Result<std::string> object_of(migration::MoveRequest asked, const std::string& m
     return cluster::move_object(asked);
 }
 
-/// The forecast is told before anything is made, where somebody reads along.
-bool is_read_along(const Session& session) {
-    return session.format() == Format::table || session.format() == Format::wide;
-}
-
 FollowedMove follow(Session& session, Server& server, const kube::Migration& move) {
-    const bool aloud = is_read_along(session);
+    const bool aloud = session.for_people();
     const auto tell = [&session, aloud](const cluster::MoveProgress& progress,
                                         std::chrono::seconds since) {
         if (aloud && !progress.ended) {
@@ -104,7 +99,8 @@ int make_move(Session& session, const Request& request, const cluster::Objects& 
         const auto& error = object ? access.error() : object.error();
         return session.fail_with(Error{error}.within("migrate"));
     }
-    if (is_read_along(session) && session.show(forecast) != exit_code::can) {
+    // Before anything is made, where somebody reads along.
+    if (session.for_people() && session.show(forecast) != exit_code::can) {
         return exit_code::error;
     }
     Server server(*access, session.clock());
@@ -116,7 +112,7 @@ int make_move(Session& session, const Request& request, const cluster::Objects& 
                     .name = made->meta.space.str() + "/" + made->meta.name,
                     .end = std::nullopt};
     if (request.move.wait) {
-        if (is_read_along(session)) {
+        if (session.for_people()) {
             static_cast<void>(session.show_text("made " + shown(answer.name) + "\n"));
         }
         answer.end = follow(session, server, *made);

@@ -235,8 +235,7 @@ std::string node_lines(const PressureNode& node, const TableStyle& style) {
         if (is_guessed(*node.told->report)) {
             lines.emplace_back(
                 "priorities and requests of some launchers are not known to its agent: who is "
-                "evicted "
-                "first is a guess");
+                "evicted first is a guess");
         }
         if (node.told->freshness != "fresh") {
             lines.push_back("its agent is " + node.told->freshness + "; this was told " +

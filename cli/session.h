@@ -65,6 +65,10 @@ public:
     Session(Settings settings, Format format, Surroundings surroundings, DumpRequest dump = {});
 
     [[nodiscard]] Format format() const noexcept { return format_; }
+    /// What is written is read along, and not parsed.
+    [[nodiscard]] bool for_people() const noexcept {
+        return format_ == Format::table || format_ == Format::wide;
+    }
     [[nodiscard]] TableStyle style() const noexcept {
         return {.colour = surroundings_.colour, .wide = format_ == Format::wide};
     }

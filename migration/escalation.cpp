@@ -11,7 +11,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr seconds latest_switch{60};
 constexpr std::string_view node_label = "kubevirt.io/nodeName";
 constexpr std::string_view space_label = "kubernetes.io/metadata.name";
 /// KubeVirt sets and removes them as it goes.

@@ -29,6 +29,9 @@ enum class Escalation : std::uint8_t {
 [[nodiscard]] std::string_view to_string(Escalation escalation) noexcept;  // "auto-converge", …
 [[nodiscard]] std::optional<Escalation> escalation_named(std::string_view word) noexcept;
 
+/// No later than so long for each GiB a move is switched over that would not end by itself.
+inline constexpr std::chrono::seconds latest_switch{60};
+
 /// A link that every cluster has: bytes per second.
 inline constexpr std::uint64_t careful_bandwidth = 125'000'000;
 
