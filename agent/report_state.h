@@ -10,12 +10,13 @@
 
 #include "agent/messages.h"
 #include "base/clock.h"
+#include "base/heartbeat.h"
 
 namespace scout::agent {
 
 struct ReportPolicy {
-    std::chrono::milliseconds heartbeat = std::chrono::seconds{10};
-    double jitter = 0.2;  ///< share of the heartbeat
+    std::chrono::milliseconds heartbeat = heartbeat_interval;
+    double jitter = heartbeat_jitter;
     /// Guests in one message; what is left follows as deltas, so that no message grows with the
     /// number of guests. All but the last say that more follow.
     std::size_t guests_per_message = 256;

@@ -12,6 +12,7 @@
 #include "aggregator/launcher_standings.h"
 #include "aggregator/messages.h"
 #include "base/digest.h"
+#include "base/heartbeat.h"
 #include "base/logging.h"
 #include "base/version.h"
 #include "wire/checks.h"
@@ -23,8 +24,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto hello_limit = 30s;
-/// Two heartbeats of an agent with their jitter.
-constexpr auto silence_limit = 25s;
 constexpr auto between_warnings = 10s;
 /// Agents ask a few times a day; signing holds up the others.
 constexpr auto between_certificates = 10s;

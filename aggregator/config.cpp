@@ -5,6 +5,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/heartbeat.h"
 #include "daemon/http_server.h"
 #include "daemon/state_folder.h"
 #include "wire/unix_socket.h"
@@ -16,8 +17,6 @@ using namespace std::chrono_literals;
 
 /// What snapshots that are set aside, and temporary files, have at the end still fits (NAME_MAX).
 constexpr std::size_t longest_file_name = 200;
-/// Two heartbeats of an agent with their jitter: a node whose agent is well is never stale.
-constexpr auto least_stale = 25s;
 /// As of a label's name, which a machine type becomes (dossier §5.2).
 constexpr std::size_t longest_machine_type = 63;
 
@@ -94,7 +93,7 @@ void add_times(daemon::SettingList& list, Config& config) {
                                             config.snapshot_every, {.least = 1s, .most = 1h}));
     list.push_back(daemon::duration_setting(
         "stale-after", "a node not heard of for so long is stale; heartbeats come every 10s",
-        config.stale_after, {.least = least_stale, .most = 24h}));
+        config.stale_after, {.least = silence_limit, .most = 24h}));
     list.push_back(daemon::duration_setting(
         "gone-after", "a node not heard of for so long is gone: no answer counts on it",
         config.gone_after, {.least = 1s, .most = 24h * 365}));

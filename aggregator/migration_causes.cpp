@@ -84,12 +84,6 @@ std::string body_of(const kube::MoveRecord& move,
                                           {"annotations", std::move(annotations)}}}});
 }
 
-bool may_pass(const kube::ApiError& failure) {
-    constexpr unsigned too_many = 429;
-    constexpr unsigned least_of_server = 500;
-    return failure.status == 0 || failure.status == too_many || failure.status >= least_of_server;
-}
-
 }  // namespace
 
 std::string_view mode_word(std::size_t index) noexcept {
@@ -318,7 +312,7 @@ Task<> MigrationCauses::write(const kube::MoveRecord* move, const cluster::PastM
         }
         co_return;
     }
-    if (may_pass(answer.error())) {
+    if (kube::may_pass(answer.error())) {
         again(std::move(job));
         co_return;
     }

@@ -34,13 +34,8 @@ kube::Target vmi_of(const EvacuationSubject& subject) {
     return vmi_target(subject.space, subject.vmi);
 }
 
-/// Nobody answered, or somebody who could not: the same may go well later.
-bool may_pass(const kube::ApiError& failure) noexcept {
-    return failure.status == 0 || failure.status == 429 || failure.status >= 500;
-}
-
 StepOutcome outcome_of(const kube::ApiError& failure) noexcept {
-    return may_pass(failure) ? StepOutcome::unavailable : StepOutcome::refused;
+    return kube::may_pass(failure) ? StepOutcome::unavailable : StepOutcome::refused;
 }
 
 StepOutcome outcome_of(const kube::ApiResult<void>& answer) {

@@ -8,6 +8,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "base/heartbeat.h"
 #include "base/node_name.h"
 #include "kube/resource.h"
 
@@ -17,8 +18,6 @@ namespace {
 namespace json = boost::json;
 using namespace std::chrono_literals;
 
-/// Two heartbeats of an agent with their jitter.
-constexpr auto silence_limit = 25s;
 /// An agent that comes and goes would have another condition made each time.
 constexpr auto back_after = 60s;
 

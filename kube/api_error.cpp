@@ -115,6 +115,10 @@ std::string to_text(const CallName& call) {
     return object.empty() ? text : text + " " + object;
 }
 
+bool may_pass(const ApiError& failure) noexcept {
+    return failure.status == 0 || failure.status == 429 || failure.status >= 500;
+}
+
 ApiError api_error(const CallName& call, const HttpHead& head, std::string_view body) {
     ApiError failure{.status = head.status, .retry_after = head.retry_after};
     std::string message = to_text(call) + ": HTTP " + std::to_string(head.status);

@@ -46,6 +46,9 @@ struct ApiError {
 template <class T>
 using ApiResult = tl::expected<T, ApiError>;
 
+/// Nobody answered, or somebody who could not: the same may go well later.
+[[nodiscard]] bool may_pass(const ApiError& failure) noexcept;
+
 /// For an answer of 400 and above. Reads meta/v1 Status; another body is quoted in part.
 [[nodiscard]] ApiError api_error(const CallName& call, const HttpHead& head, std::string_view body);
 /// For a call that got no answer.

@@ -42,7 +42,7 @@ std::string path_of(const Target& target) {
 }
 
 /// Worth another attempt, if the call may be made twice at all.
-bool may_pass(const ApiError& failure) {
+bool is_worth_another(const ApiError& failure) {
     switch (failure.status) {
         case 0:
             return failure.error.code == Errc::unavailable || failure.error.code == Errc::timed_out;
@@ -262,7 +262,7 @@ Task<ApiResult<std::string>> Client::make(Call call) {
             co_return std::string{};
         }
         const auto pause = std::max<milliseconds>(backoff.next(), failure.retry_after.value_or(0s));
-        if (!call.repeatable || !may_pass(failure) || made >= config_.attempts ||
+        if (!call.repeatable || !is_worth_another(failure) || made >= config_.attempts ||
             clock_.steady() + pause >= deadline) {
             co_return answer;
         }
