@@ -1,9 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kube/lease.h"
 
+#include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace scout::kube {
+namespace {
+
+/// The API server takes no more than an int32, and a lease that it refuses could never be led.
+std::int64_t next_number(std::int64_t transitions) {
+    constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+    return std::clamp<std::int64_t>(transitions, 0, most - 1) + 1;
+}
+
+}  // namespace
 
 std::string check(const LeaseSettings& settings) {
     if (settings.identity.empty()) {
@@ -77,7 +88,9 @@ LeaseRecord LeaseElection::mine(WallTime wall) const {
             .duration = std::chrono::ceil<std::chrono::seconds>(settings_.duration),
             .acquired = again && last.acquired ? last.acquired : std::optional{wall},
             .renewed = wall,
-            .transitions = observed_.version.empty() ? 0 : last.transitions + (again ? 0 : 1)};
+            .transitions = observed_.version.empty() ? 0
+                           : again                   ? last.transitions
+                                                     : next_number(last.transitions)};
 }
 
 void LeaseElection::observe(SteadyTime now, StoredLease lease) {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <limits>
 #include <random>
 
 #include <gtest/gtest.h>
@@ -103,6 +105,21 @@ TEST(LeaseTest, AnotherWaitsAWholeDurationFromWhenItSawTheLease) {
     EXPECT_TRUE(b.may_write(start + 24s));
     EXPECT_EQ(b.holder(), "b");
     EXPECT_EQ(server.lease->record.transitions, 1);
+}
+
+/// The API server keeps an int32: a lease with more could never be written.
+TEST(LeaseTest, TheNumberOfTransitionsStaysWhatAServerTakes) {
+    constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+    for (const std::int64_t odd : {most, std::numeric_limits<std::int64_t>::max(),
+                                   std::numeric_limits<std::int64_t>::min()}) {
+        LeaseServer server;
+        server.lease = StoredLease{{.holder = "a", .transitions = odd}, "7"};
+        LeaseElection b{settings("b")};
+        turn(b, server, start);
+        turn(b, server, b.free_at());
+        EXPECT_EQ(server.lease->record.holder, "b");
+        EXPECT_EQ(server.lease->record.transitions, odd < 0 ? 1 : most);
+    }
 }
 
 TEST(LeaseTest, WallClocksOfOthersDoNotMatter) {
