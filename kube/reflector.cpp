@@ -23,6 +23,7 @@ constexpr std::chrono::seconds short_watch{1};
 // Servers send a bookmark about once a minute. A watch that was silent for longer may wait for a
 // version that will not come: the history was set back below it.
 constexpr std::chrono::minutes bookmark_interval{1};
+constexpr int most_missed_bookmarks = 2;
 // How much sooner than asked for a watch may end that was not broken off.
 constexpr std::chrono::seconds punctual{2};
 constexpr std::uint64_t lines_in_a_row = 64;
@@ -129,7 +130,7 @@ Task<Reflector::Outcome> Reflector::watch() {
     }
     if (head.status == 200) {
         const auto since = clock_.steady();
-        auto outcome = co_await read_lines(std::move(*stream), timeout + settings_.silence_grace);
+        auto outcome = co_await read_lines(std::move(*stream), timeout);
         broke_off_ = outcome.end != End::good || clock_.steady() - since + punctual < timeout;
         co_return outcome;
     }
@@ -146,17 +147,28 @@ Task<Reflector::Outcome> Reflector::watch() {
     co_return refusal("watch", head, body ? *body : std::string{});
 }
 
+/// Something on the way may keep a watch open whose server is gone. Where bookmarks come, their
+/// absence tells.
+std::chrono::milliseconds Reflector::silence_limit(std::chrono::milliseconds timeout) const {
+    if (listing_) {
+        return settings_.stream_silence;
+    }
+    const std::chrono::milliseconds missed{most_missed_bookmarks * bookmark_interval};
+    return (bookmarked_ ? std::min(timeout, missed) : timeout) + settings_.silence_grace;
+}
+
 Task<Reflector::Outcome> Reflector::read_lines(std::unique_ptr<HttpStream> stream,
-                                               std::chrono::milliseconds silence) {
+                                               std::chrono::milliseconds timeout) {
     const auto loop = co_await asio::this_coro::executor;
     const auto since = clock_.steady();
     if (!listing_) {
         say_watching();
     }
     for (std::uint64_t lines = 0;; ++lines) {
-        const auto limit = listing_ ? settings_.stream_silence : silence;
+        const auto limit = silence_limit(timeout);
         const auto line = co_await stream->next_line(limit);
         if (!line) {
+            bookmarked_ = bookmarked_ && lines > 0;
             co_return broken("watch", line.error());
         }
         if (!*line) {
@@ -251,6 +263,7 @@ Reflector::Outcome Reflector::take_bookmark(JsonObject& object) {
                 .why = to_text(call("watch")) + ": the server's version went back from " +
                        version_ + " to " + bookmark->version};
     }
+    bookmarked_ = true;
     version_ = bookmark->version;
     seen_ = version_;
     return {};

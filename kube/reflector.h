@@ -28,7 +28,8 @@ class TextPool;
 struct ReflectorSettings {
     /// What the server is asked to end a watch after, ± 20 %, so that watches spread over servers.
     std::chrono::milliseconds watch_timeout = std::chrono::minutes{5};
-    /// How much longer than that a silent watch is waited for: then the connection is dead.
+    /// How much longer than that, or than two bookmarks that do not come, a silent watch is waited
+    /// for: then the connection is dead.
     std::chrono::milliseconds silence_grace = std::chrono::seconds{30};
     /// For one page of a list, and for the head of a watch.
     std::chrono::milliseconds answer_limit = std::chrono::seconds{60};
@@ -124,8 +125,9 @@ private:
     [[nodiscard]] Task<Outcome> list_pages();
     [[nodiscard]] Task<Outcome> list_once(std::size_t page_bytes);
     [[nodiscard]] Task<Outcome> watch();
+    [[nodiscard]] std::chrono::milliseconds silence_limit(std::chrono::milliseconds timeout) const;
     [[nodiscard]] Task<Outcome> read_lines(std::unique_ptr<HttpStream> stream,
-                                           std::chrono::milliseconds silence);
+                                           std::chrono::milliseconds timeout);
     [[nodiscard]] Task<bool> pause(Outcome outcome);
 
     [[nodiscard]] HttpRequest watch_request(std::chrono::milliseconds timeout) const;
@@ -157,12 +159,13 @@ private:
     std::unique_ptr<TextPool> texts_;
     std::unique_ptr<JsonReader> reader_;
 
-    std::string version_;     ///< to watch from; empty: a list is due
-    std::string seen_;        ///< the newest version that the server has shown
-    bool listing_ = false;    ///< the open stream is still telling what there is
-    bool doubted_ = false;    ///< the last list was older than what was seen: one more decides
-    bool at_once_ = true;     ///< the next list need not wait
-    bool broke_off_ = false;  ///< the last watch did not last: the store may be another one now
+    std::string version_;      ///< to watch from; empty: a list is due
+    std::string seen_;         ///< the newest version that the server has shown
+    bool listing_ = false;     ///< the open stream is still telling what there is
+    bool doubted_ = false;     ///< the last list was older than what was seen: one more decides
+    bool at_once_ = true;      ///< the next list need not wait
+    bool broke_off_ = false;   ///< the last watch did not last: the store may be another one now
+    bool bookmarked_ = false;  ///< bookmarks come: a watch without one for long is dead
     bool streaming_ = true;
     std::size_t first_page_ = 100;  ///< objects; fewer after a page over the transport's limit
     bool pages_next_ = false;       ///< a streaming list broke: the next one is read in pages

@@ -150,6 +150,11 @@ Reflector::Outcome Reflector::take_page(Pages& pages, HttpResponse answer) {
         const auto least = std::min({smallest_page, first_page_, most});
         pages.limit = std::clamp(pages.bytes / object_bytes, least, most);
     }
+    if (!pages.token.empty() && list->continue_token == pages.token) {
+        return {
+            .end = End::failed,
+            .why = to_text(call("list")) + ": expected another page, found the same one's token"};
+    }
     pages.token = std::move(list->continue_token);
     return {};
 }

@@ -111,6 +111,19 @@ TEST_F(ReflectorPagesTest, AsksForLessWhereAPageIsMoreThanTheTransportTakes) {
     EXPECT_THAT(changes(), ElementsAre("add a 3 by list", "synced"));
 }
 
+TEST_F(ReflectorPagesTest, ATokenThatLeadsToItselfIsNotFollowedForEver) {
+    transport.then_body(200, list_json("9", {thing_json("a", "3")}, "next"));
+    transport.then_body(200, list_json("9", {thing_json("b", "4")}, "next"));
+    transport.then_body(200, list_json("9", {thing_json("a", "3")}));
+    transport.then_last_lines({});
+
+    run();
+
+    EXPECT_THAT(target(2), Not(HasSubstr("continue")));
+    EXPECT_THAT(changes(), ElementsAre("add a 3 by list", "synced"));
+    EXPECT_EQ(informer.reflector().counters().errors, 1U);
+}
+
 TEST_F(ReflectorPagesTest, ABodyThatIsNoListChangesNothing) {
     transport.then_body(200, list_json("9", {thing_json("a", "3")}));
     transport.then_lines({watch_line("ERROR", status_json(410, "Expired"))});

@@ -218,6 +218,27 @@ TEST_F(ReflectorTest, AWatchThatGoesSilentIsBegunAnewWhereItWas) {
     EXPECT_EQ(informer.reflector().counters().errors, 1U);
 }
 
+/// A dead server behind a proxy that keeps its connections is found by what it does not send.
+TEST_F(PunctualReflectorTest, AWatchWhoseBookmarksStayAwayIsBegunAnew) {
+    using std::chrono::minutes;
+    transport.then(
+        {.lines = {bookmark_line("50", true), bookmark_line("51")}, .end = Errc::timed_out});
+    transport.then_body(200, list_json("51", {}));
+    transport.then({.end = Errc::timed_out});
+    transport.then_body(200, list_json("51", {}));
+    transport.then_last_lines({});
+
+    run();
+
+    const auto grace = settings().silence_grace;
+    ASSERT_EQ(transport.silences().size(), 5U);
+    EXPECT_GT(transport.silences()[1], minutes{3}) << "none came yet";
+    EXPECT_EQ(transport.silences()[2], minutes{2} + grace);
+    EXPECT_EQ(transport.silences()[3], minutes{2} + grace);
+    EXPECT_GT(transport.silences()[4], minutes{3}) << "a whole watch had none";
+    EXPECT_THAT(target(4), HasSubstr("&resourceVersion=51"));
+}
+
 TEST_F(ReflectorTest, AWatchThatEndsWithoutEvenABookmarkIsNotTrusted) {
     transport.then_lines({added("a", "3"), bookmark_line("9", true)});
     transport.then({.at_end = [this] { clock.advance(std::chrono::minutes{5}); }});

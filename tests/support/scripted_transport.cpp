@@ -10,7 +10,8 @@ namespace {
 
 class ScriptedStream final : public kube::HttpStream {
 public:
-    explicit ScriptedStream(ScriptedAnswer answer) : answer_(std::move(answer)) {
+    ScriptedStream(ScriptedAnswer answer, std::vector<std::chrono::milliseconds>& silences)
+        : answer_(std::move(answer)), silences_(silences) {
         head_.status = answer_.status;
         head_.retry_after = answer_.retry_after;
     }
@@ -18,7 +19,8 @@ public:
     [[nodiscard]] const kube::HttpHead& head() const override { return head_; }
 
     [[nodiscard]] Task<Result<std::optional<std::string_view>>> next_line(
-        std::chrono::milliseconds /*silence*/) override {
+        std::chrono::milliseconds silence) override {
+        silences_.push_back(silence);
         if (next_ < answer_.lines.size()) {
             co_return std::optional{line_.set(answer_.lines[next_++])};
         }
@@ -37,6 +39,7 @@ public:
 
 private:
     ScriptedAnswer answer_;
+    std::vector<std::chrono::milliseconds>& silences_;
     kube::HttpHead head_;
     PaddedLine line_;
     std::size_t next_ = 0;
@@ -75,7 +78,8 @@ Task<Result<std::unique_ptr<kube::HttpStream>>> ScriptedTransport::open(
     if (!answer) {
         co_return fail(std::move(answer.error()));
     }
-    std::unique_ptr<kube::HttpStream> stream = std::make_unique<ScriptedStream>(std::move(*answer));
+    std::unique_ptr<kube::HttpStream> stream =
+        std::make_unique<ScriptedStream>(std::move(*answer), silences_);
     co_return stream;
 }
 

@@ -40,6 +40,10 @@ public:
     [[nodiscard]] const std::vector<kube::HttpRequest>& requests() const noexcept {
         return requests_;
     }
+    /// What each line of each stream was waited for at most.
+    [[nodiscard]] const std::vector<std::chrono::milliseconds>& silences() const noexcept {
+        return silences_;
+    }
     [[nodiscard]] std::size_t left() const noexcept { return script_.size(); }
 
     [[nodiscard]] Task<Result<kube::HttpResponse>> send(kube::HttpRequest request,
@@ -52,6 +56,7 @@ private:
 
     std::deque<ScriptedAnswer> script_;
     std::vector<kube::HttpRequest> requests_;
+    std::vector<std::chrono::milliseconds> silences_;
 };
 
 /// {"type":…,"object":…}
