@@ -18,7 +18,8 @@ json::object json_facts(const migration::HostFacts& facts) {
     json::object object;
     object["tscHz"] = facts.tsc_hz ? json::value(*facts.tsc_hz) : json::value(nullptr);
     object["tscScalable"] = facts.tsc_scalable;
-    object["numaCells"] = facts.numa_cells;
+    object["numaCells"] =
+        facts.numa_cells != 0 ? json::value(facts.numa_cells) : json::value(nullptr);
     object["microcode"] = json_text_or_null(facts.microcode);
     object["kernel"] = json_text_or_null(facts.kernel);
     object["bios"] = json_text_or_null(facts.bios);
