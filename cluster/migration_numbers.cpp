@@ -44,6 +44,23 @@ unsigned limit(const std::optional<std::int64_t>& said, unsigned otherwise) noex
     return static_cast<unsigned>(std::clamp<std::int64_t>(said.value_or(otherwise), 0, 1'000'000));
 }
 
+/// A migration keeps to what it was handed off with, whatever matches since (dossier §16). Null: it
+/// goes by none, or by one that is not there any more.
+const migration::MigrationPolicy* policy_for(
+    const kube::Vmi& vmi, const kube::Labels& space,
+    const std::vector<migration::MigrationPolicy>& policies) {
+    if (vmi.migration && !vmi.migration->uid.empty() && !vmi.migration->completed) {
+        const auto recorded = vmi.migration->policy.view();
+        const auto found =
+            std::find_if(policies.begin(), policies.end(),
+                         [recorded](const auto& policy) { return policy.name == recorded; });
+        return found == policies.end() ? nullptr : &*found;
+    }
+    const auto matches =
+        migration::matching_policies(policies, plain_labels(vmi.labels), plain_labels(space));
+    return matches.empty() ? nullptr : matches.front().policy;
+}
+
 }  // namespace
 
 migration::MigrationPolicy plain_policy(const kube::MigrationPolicy& policy) {
@@ -78,9 +95,7 @@ migration::MigrationOverrides overrides_of(const kube::KubeVirt* kubevirt) {
 MigrationNumbers migration_numbers(const kube::Vmi& vmi, const kube::Labels& space,
                                    const std::vector<migration::MigrationPolicy>& policies,
                                    const kube::KubeVirt* kubevirt) {
-    const auto matches =
-        migration::matching_policies(policies, plain_labels(vmi.labels), plain_labels(space));
-    const auto* const policy = matches.empty() ? nullptr : matches.front().policy;
+    const auto* const policy = policy_for(vmi, space, policies);
     const auto* const said = policy == nullptr ? nullptr : &policy->overrides;
     return {.settings = migration::settings_in_force(overrides_of(kubevirt), said),
             .downtime_obeyed = lists_gate(kubevirt, stall_gate),

@@ -35,7 +35,8 @@ struct MigrationNumbers {
     bool operator==(const MigrationNumbers&) const = default;
 };
 
-/// `space`: the labels of the VMI's namespace. `kubevirt` may be null.
+/// Of the migration that is under way, else of the next one. `space`: the labels of the VMI's
+/// namespace. `kubevirt` may be null.
 [[nodiscard]] MigrationNumbers migration_numbers(
     const kube::Vmi& vmi, const kube::Labels& space,
     const std::vector<migration::MigrationPolicy>& policies, const kube::KubeVirt* kubevirt);

@@ -49,6 +49,35 @@ TEST(MigrationNumbersTest, APolicyOfThisMoveIsToldFromOthers) {
     EXPECT_FALSE(migration_numbers(vmi, {}, {}, nullptr).escalated);
 }
 
+/// One that came after the hand-off changes nothing of the move that is under way.
+TEST(MigrationNumbersTest, AMoveKeepsToThePolicyThatItWasHandedOffWith) {
+    kube::Vmi vmi;
+    vmi.meta.uid = "u-1";
+    vmi.labels = {{"app", "db"}};
+    kube::MigrationPolicy late;
+    late.meta.name = move_policy_name("u-1");
+    late.selectors = {.space = {}, .vmi = {{"app", "db"}}};
+    late.settings.allow_post_copy = true;
+    const std::vector policies{plain_policy(late)};
+    const auto is_escalated = [&vmi, &policies] {
+        const auto numbers = migration_numbers(vmi, {}, policies, nullptr);
+        EXPECT_EQ(numbers.settings.allow_post_copy, numbers.escalated);
+        return numbers.escalated;
+    };
+    EXPECT_TRUE(is_escalated());
+
+    vmi.migration = kube::MigrationState{};
+    EXPECT_TRUE(is_escalated()) << "nothing is handed off yet";
+    vmi.migration->uid = "m-1";
+    EXPECT_FALSE(is_escalated());
+    vmi.migration->policy = SharedText{late.meta.name};
+    EXPECT_TRUE(is_escalated());
+    vmi.labels = {};
+    EXPECT_TRUE(is_escalated()) << "labels that changed since do not matter either";
+    vmi.migration->completed = true;
+    EXPECT_FALSE(is_escalated());
+}
+
 TEST(MigrationNumbersTest, WhatCannotBeReadIsNotSaid) {
     kube::KubeVirt kubevirt;
     kubevirt.migrations.bandwidth = SharedText{"fast"};
