@@ -31,6 +31,8 @@ ClusterFacts ClusterSide::facts() const {
     }
     facts.placement = parts_->placement.counters();
     facts.grace = parts_->grace.counters();
+    facts.target_moves = parts_->targets.moves();
+    facts.target_pods = parts_->targets.pods();
     if (parts_->queries != nullptr) {
         facts.queries = parts_->queries->counters();
     }

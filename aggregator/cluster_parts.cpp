@@ -10,8 +10,9 @@ namespace scout::aggregator {
 namespace {
 
 constexpr const char* lease_name = "virt-scout-aggregator";
-/// daemonset/base/first-placement.yaml, daemonset/base/launcher-grace.yaml
-constexpr std::array<const char*, 2> webhook_names{"virt-scout-first", "virt-scout-grace"};
+/// first-placement.yaml, launcher-grace.yaml and named-target.yaml of daemonset/base
+constexpr std::array<const char*, 3> webhook_names{"virt-scout-first", "virt-scout-grace",
+                                                   "virt-scout-target"};
 /// daemonset/base/query.yaml
 constexpr const char* api_service_name = "v1alpha1.query.virt-scout.io";
 
@@ -88,6 +89,7 @@ ClusterSide::Parts::Parts(const asio::any_io_executor& loop, ClusterSettings set
              {.levels = std::move(settings.levels), .plan = {}, .seed = random_seed()}),
       placement({.levels = labels, .settings = live, .vmis = objects.vmis, .events = events}),
       grace(objects.namespaces),
+      targets({.nodes = objects.nodes, .vmis = objects.vmis, .events = events}, act_client),
       certificates(
           loop, client, [this] { return elector.may_write_until(); },
           {.space = settings.space,

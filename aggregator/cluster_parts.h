@@ -24,6 +24,7 @@
 #include "aggregator/migration_causes.h"
 #include "aggregator/placement_admission.h"
 #include "aggregator/pressure_events.h"
+#include "aggregator/target_admission.h"
 #include "daemon/http_server.h"
 #include "kube/client.h"
 #include "kube/event_client.h"
@@ -85,6 +86,7 @@ struct ClusterSide::Parts {
     LevelLabels labels;
     PlacementAdmission placement;
     GraceAdmission grace;
+    TargetAdmission targets;
     ServingCertificates certificates;
     AgentCertificates agents;
     ClusterTokenOwners owners;

@@ -159,6 +159,12 @@ Status ClusterSide::serve_https() {
     parts_->https->route("POST", "/grace", [this](daemon::HttpRequest request) {
         return parts_->grace.serve(std::move(request));
     });
+    parts_->https->route("POST", "/target/move", [this](daemon::HttpRequest request) {
+        return parts_->targets.serve_move(std::move(request));
+    });
+    parts_->https->route("POST", "/target/pod", [this](daemon::HttpRequest request) {
+        return parts_->targets.serve_pod(std::move(request));
+    });
     if (parts_->queries != nullptr) {
         serve_queries();
     }

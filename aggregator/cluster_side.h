@@ -77,6 +77,8 @@ struct ClusterFacts {
     std::uint64_t agents_certified = 0;  ///< certificates for agents
     AdmissionCounters placement;         ///< first placement
     AdmissionCounters grace;
+    AdmissionCounters target_moves;  ///< migrations that carry a term
+    AdmissionCounters target_pods;
     QueryCounters queries;
     EvacuationCounters evacuations;
     HookCounters hook;

@@ -47,10 +47,12 @@ MetricFamily counter(const char* name, const char* help, std::uint64_t number) {
 
 void add_admissions(const char* name, const char* help, const AdmissionCounters& counters,
                     std::vector<MetricFamily>& out) {
-    out.push_back(family(name, help, MetricType::Counter,
-                         {{"result", "patched", counters.patched},
-                          {"result", "unchanged", counters.admitted - counters.patched},
-                          {"result", "refused", counters.refused}}));
+    out.push_back(
+        family(name, help, MetricType::Counter,
+               {{"result", "patched", counters.patched},
+                {"result", "unchanged", counters.admitted - counters.patched - counters.denied},
+                {"result", "denied", counters.denied},
+                {"result", "refused", counters.refused}}));
 }
 
 void add_https(const ClusterFacts& facts, std::vector<MetricFamily>& out) {
@@ -60,9 +62,16 @@ void add_https(const ClusterFacts& facts, std::vector<MetricFamily>& out) {
     add_admissions("virt_scout_grace_admissions_total",
                    "Questions of the API server about launchers that shall have more time.",
                    facts.grace, out);
+    add_admissions("virt_scout_target_admissions_total",
+                   "Questions of the API server about migrations that carry a term.",
+                   facts.target_moves, out);
+    add_admissions("virt_scout_target_pod_admissions_total",
+                   "Questions of the API server about target pods of such migrations.",
+                   facts.target_pods, out);
     out.push_back(counter("virt_scout_admission_warnings_total",
-                          "Answers to both that had a warning.",
-                          facts.placement.warned + facts.grace.warned));
+                          "Answers to all of these that had a warning.",
+                          facts.placement.warned + facts.grace.warned + facts.target_moves.warned +
+                              facts.target_pods.warned));
     out.push_back(family("virt_scout_queries_total",
                          "Questions of users by way of the API server, by what came of them.",
                          MetricType::Counter,

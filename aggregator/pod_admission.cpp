@@ -10,11 +10,10 @@ namespace {
 
 kube::AdmissionAnswer judged(kube::AdmissionRequest& request, std::string_view unchanged,
                              const JudgePod& judge) {
-    kube::AdmissionAnswer answer{.uid = request.uid, .patch = {}, .warnings = {}};
-    if (!request.group.empty() || request.kind != "Pod" || request.operation != "CREATE") {
-        answer.warnings.push_back("expected a Pod that is created, found " +
-                                  log_value(request.kind) + " and " + log_value(request.operation) +
-                                  "; see the rules of the webhook configuration");
+    kube::AdmissionAnswer answer;
+    answer.uid = request.uid;
+    if (auto wrong = wrong_question(request, "", "Pod"); !wrong.empty()) {
+        answer.warnings.push_back(std::move(wrong));
         return answer;
     }
     const auto pod = kube::decode_new_pod(kube::PaddedText::of(request.object));
@@ -28,22 +27,38 @@ kube::AdmissionAnswer judged(kube::AdmissionRequest& request, std::string_view u
 
 }  // namespace
 
-daemon::HttpAnswer answer_about_pod(std::string body, std::string_view unchanged,
-                                    const JudgePod& judge, AdmissionCounters& counters) {
-    auto request = kube::decode_admission_review(kube::PaddedText::of(body));
-    if (!request) {
-        ++counters.refused;
-        return {.status = 400, .body = request.error().message + "\n"};
+std::string wrong_question(const kube::AdmissionRequest& request, std::string_view group,
+                           std::string_view kind) {
+    if (request.group == group && request.kind == kind && request.operation == "CREATE") {
+        return {};
     }
-    auto answer = judged(*request, unchanged, judge);
+    return "expected a " + std::string{kind} + " that is created, found " +
+           log_value(request.kind) + " and " + log_value(request.operation) +
+           "; see the rules of the webhook configuration";
+}
+
+daemon::HttpAnswer no_review(const Error& why, AdmissionCounters& counters) {
+    ++counters.refused;
+    return {.status = 400, .body = why.message + "\n"};
+}
+
+daemon::HttpAnswer admission_answer(kube::AdmissionAnswer answer, AdmissionCounters& counters) {
     ++counters.admitted;
     counters.patched += answer.patch.empty() ? 0 : 1;
     counters.warned += answer.warnings.empty() ? 0 : 1;
+    counters.denied += answer.refusal.empty() ? 0 : 1;
     // Whoever reads a warning sees no sender.
     for (auto& warning : answer.warnings) {
         warning.insert(0, "virt-scout: ");
     }
     return {.content_type = "application/json", .body = kube::admission_json(answer)};
+}
+
+daemon::HttpAnswer answer_about_pod(std::string body, std::string_view unchanged,
+                                    const JudgePod& judge, AdmissionCounters& counters) {
+    auto request = kube::decode_admission_review(kube::PaddedText::of(body));
+    return request ? admission_answer(judged(*request, unchanged, judge), counters)
+                   : no_review(request.error(), counters);
 }
 
 }  // namespace scout::aggregator

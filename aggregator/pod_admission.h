@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/result.h"
 #include "daemon/http_server.h"
 #include "kube/admission_review.h"
 #include "kube/objects/new_pod.h"
@@ -13,11 +14,22 @@
 namespace scout::aggregator {
 
 struct AdmissionCounters {
-    std::uint64_t admitted = 0;  ///< requests that were answered; none is ever denied
+    std::uint64_t admitted = 0;  ///< requests that were answered
     std::uint64_t patched = 0;
     std::uint64_t warned = 0;
+    std::uint64_t denied = 0;   ///< objects that are not to be made; pods never
     std::uint64_t refused = 0;  ///< bodies that are no request
 };
+
+/// Of an AdmissionReview that cannot be read: 400 with a sentence.
+[[nodiscard]] daemon::HttpAnswer no_review(const Error& why, AdmissionCounters& counters);
+/// Counts the answer and writes it as AdmissionReview.
+[[nodiscard]] daemon::HttpAnswer admission_answer(kube::AdmissionAnswer answer,
+                                                  AdmissionCounters& counters);
+
+/// What is asked about is not what the webhook is for: a warning; empty: it is.
+[[nodiscard]] std::string wrong_question(const kube::AdmissionRequest& request,
+                                         std::string_view group, std::string_view kind);
 
 /// Puts patch and warnings into the answer.
 using JudgePod =

@@ -44,24 +44,45 @@ Result<kube::ClusterAccess> access_of(const Request& request) {
     return find_access(request.dump.access);
 }
 
-/// What is sent: KubeVirt obeys labels alone.
-Result<std::string> object_of(migration::MoveRequest asked, const std::string& manifest,
-                              const cluster::Objects& objects) {
+/// What is sent to the API server.
+struct Sent {
+    std::string body;
+    /// Why labels, which KubeVirt alone obeys, are not enough; empty: they are.
+    std::string needs_term;
+};
+
+Sent object_of(migration::MoveRequest asked, const std::string& manifest,
+               const cluster::Objects& objects) {
+    const std::string path{asked.term_path};
     if (!manifest.empty()) {
-        if (asked.wish.term) {
-            return fail(Errc::invalid,
-                        std::string{asked.term_path} +
-                            ": nothing in the cluster obeys it: KubeVirt takes the labels of "
-                            "spec.addedNodeSelector alone");
-        }
-        return cluster::move_object(manifest);
+        return {.body = cluster::move_object(manifest),
+                .needs_term = asked.wish.term ? path + ": KubeVirt takes labels alone" : ""};
     }
     auto labels = cluster::as_added_selector(asked.wish, objects.nodes);
-    if (!labels) {
-        return fail(std::move(labels.error()).within(std::string{asked.term_path}));
+    if (labels) {
+        asked.wish = {.added = *std::move(labels)};
     }
-    asked.wish = {.added = *std::move(labels)};
-    return cluster::move_object(asked);
+    return {.body = cluster::move_object(asked),
+            .needs_term = labels ? "" : path + ": " + labels.error().message};
+}
+
+/// Where nobody knows terms one would be let fall, and the VM go anywhere.
+Status ensure_obeyed(Server& server, const std::string& space, Sent& sent) {
+    if (sent.needs_term.empty()) {
+        return {};
+    }
+    const auto rehearsed = run_task(server.loop, server.calls.rehearse(space, sent.body));
+    if (!rehearsed) {
+        return fail(rehearsed.error().error);
+    }
+    if (!rehearsed->added_node_selector.find(migration::sentinel_key)) {
+        return fail(Errc::refused,
+                    sent.needs_term +
+                        "; and virt-scout's webhooks, which have it obey a term, are not in this "
+                        "cluster (MutatingWebhookConfiguration virt-scout-target)");
+    }
+    sent.body = cluster::with_sentinel(sent.body);
+    return {};
 }
 
 FollowedMove follow(Session& session, Server& server, const kube::Migration& move) {
@@ -93,18 +114,20 @@ int make_move(Session& session, const Request& request, const cluster::Objects& 
     // A manifest need not name its namespace.
     const auto space =
         asked.space.empty() ? forecast.vmi.substr(0, forecast.vmi.find('/')) : asked.space;
-    auto object = object_of(std::move(asked), manifest, objects);
+    auto sent = object_of(std::move(asked), manifest, objects);
     const auto access = access_of(request);
-    if (!object || !access) {
-        const auto& error = object ? access.error() : object.error();
-        return session.fail_with(Error{error}.within("migrate"));
+    if (!access) {
+        return session.fail_with(Error{access.error()}.within("migrate"));
     }
     // Before anything is made, where somebody reads along.
     if (session.for_people() && session.show(forecast) != exit_code::can) {
         return exit_code::error;
     }
     Server server(*access, session.clock());
-    const auto made = run_task(server.loop, server.calls.make(space, *std::move(object)));
+    if (auto obeyed = ensure_obeyed(server, space, sent); !obeyed) {
+        return session.fail_with(std::move(obeyed.error()).within("migrate"));
+    }
+    const auto made = run_task(server.loop, server.calls.make(space, std::move(sent.body)));
     if (!made) {
         return session.fail_with(Error{made.error().error}.within("migrate"));
     }

@@ -11,8 +11,8 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
-#include <boost/json/value_from.hpp>
 
+#include "cluster/term_json.h"
 #include "kube/json_lookup.h"
 
 namespace scout::cluster {
@@ -65,11 +65,12 @@ public:
 
     /// Terms of the required selector; none: the pod requires nothing.
     struct Term {
-        const json::array* expressions = nullptr;
-        bool has_fields = false;
+        const json::array* expressions = nullptr;  ///< null: there are none
+        const json::array* fields = nullptr;       ///< likewise
 
         [[nodiscard]] bool matches_nothing() const {
-            return (expressions == nullptr || expressions->empty()) && !has_fields;
+            return (expressions == nullptr || expressions->empty()) &&
+                   (fields == nullptr || fields->empty());
         }
     };
     bool has_affinity = false;
@@ -139,7 +140,7 @@ Status Affinity::read_terms(const json::object& selector) {
         if (!expressions || !fields) {
             return fail(expressions ? fields.error() : expressions.error());
         }
-        terms->push_back({*expressions, *fields != nullptr && !(*fields)->empty()});
+        terms->push_back({*expressions, *fields});
     }
     return {};
 }
@@ -148,41 +149,45 @@ bool contains(const json::array& array, const json::value& value) {
     return std::find(array.begin(), array.end(), value) != array.end();
 }
 
-json::value expression_of(const NodeRequirement& requirement) {
-    return {{"key", requirement.key},
-            {"operator", requirement.op},
-            {"values", json::value_from(requirement.values)}};
-}
-
 /// An addition puts a value in the place of a null, too.
 json::value addition(std::string_view path, json::value value) {
     return {{"op", "add"}, {"path", path}, {"value", std::move(value)}};
 }
 
-void require(const Affinity& affinity, const json::value& expression, json::array& patch) {
+/// To one list of one term; those that are there are not added again.
+void append(const json::array* there, const std::string& path, const json::array& wanted,
+            json::array& patch) {
+    if (there == nullptr && !wanted.empty()) {
+        patch.push_back(addition(path, wanted));
+        return;
+    }
+    for (const auto& each : wanted) {
+        if (!contains(*there, each)) {
+            patch.push_back(addition(path + "/-", each));
+        }
+    }
+}
+
+void require(const Affinity& affinity, const migration::NodeSelectorTerm& wanted,
+             json::array& patch) {
     if (!affinity.terms) {
-        const json::object term{{"matchExpressions", json::array{expression}}};
-        const json::object selector{{"nodeSelectorTerms", json::array{term}}};
+        const json::object selector{{"nodeSelectorTerms", json::array{json_of(wanted)}}};
         patch.push_back(addition(required_path, selector));
         return;
     }
+    const auto expressions = json_of(wanted.expressions);
+    const auto fields = json_of(wanted.fields);
     for (std::size_t i = 0; i < affinity.terms->size(); ++i) {
         const auto& term = (*affinity.terms)[i];
-        const auto path = path_of(i) + "/matchExpressions";
-        if (term.matches_nothing()) {
-            continue;
-        }
-        if (term.expressions == nullptr) {
-            patch.push_back(addition(path, json::array{expression}));
-        } else if (!contains(*term.expressions, expression)) {
-            patch.push_back(addition(path + "/-", expression));
+        if (!term.matches_nothing()) {
+            append(term.expressions, path_of(i) + "/matchExpressions", expressions, patch);
+            append(term.fields, path_of(i) + "/matchFields", fields, patch);
         }
     }
 }
 
 void prefer(const Affinity& affinity, const NodePreference& preference, json::array& patch) {
-    const json::object preferred{
-        {"matchExpressions", json::array{expression_of(preference.requirement)}}};
+    const json::object preferred{{"matchExpressions", json_of({preference.requirement})}};
     const json::value term{{"weight", preference.weight}, {"preference", preferred}};
     if (affinity.preferred == nullptr) {
         patch.push_back(addition(preferred_path, json::array{term}));
@@ -199,8 +204,8 @@ Result<std::string> affinity_patch(std::string_view affinity, const NodeDemands&
         return fail(read.error());
     }
     json::array patch;
-    if (demands.required) {
-        require(*read, expression_of(*demands.required), patch);
+    if (!demands.required.empty()) {
+        require(*read, demands.required, patch);
     }
     if (demands.preferred) {
         prefer(*read, *demands.preferred, patch);

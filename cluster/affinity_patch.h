@@ -19,14 +19,14 @@ struct NodePreference {
 
 /// What a pod is to ask of its node beside what it asks already.
 struct NodeDemands {
-    std::optional<NodeRequirement> required;
+    migration::NodeSelectorTerm required;  ///< empty: nothing
     std::optional<NodePreference> preferred;
 };
 
 /// The JSON Patch (RFC 6902) of a pod that adds the demands to its node affinity; empty if it has
 /// them all, so that a second time changes nothing. What the pod asks for stays.
 ///
-/// Required terms are alternatives: the requirement goes into each of them. One with neither
+/// Required terms are alternatives: the requirements go into each of them. One with neither
 /// expressions nor fields matches no node, as does a selector without terms: these are left alone,
 /// lest they begin to match.
 ///

@@ -39,7 +39,7 @@ Result<FirstPlacement> first_placement(const kube::NewPod& pod, const PlacementR
         if (standing.counted < 2) {
             placement.warnings.push_back(too_few_nodes(*rules.required, standing.counted));
         } else {
-            demands.required = at_least(rules.required->level);
+            demands.required.expressions = {at_least(rules.required->level)};
             if (standing.best < rules.required->level) {
                 placement.unmet = rules.required;
             }

@@ -27,9 +27,20 @@ bool is_in_post_copy(const kube::Vmi& vmi) {
 }  // namespace
 
 Task<ApiResult<kube::Migration>> MoveCalls::make(std::string space, std::string body) {
+    return make(std::move(space), std::move(body), kube::CallOptions{});
+}
+
+Task<ApiResult<kube::Migration>> MoveCalls::rehearse(std::string space, std::string body) {
+    kube::CallOptions options;
+    options.dry_run = true;
+    return make(std::move(space), std::move(body), options);
+}
+
+Task<ApiResult<kube::Migration>> MoveCalls::make(std::string space, std::string body,
+                                                 kube::CallOptions options) {
     kube::Target collection{.resource = kube::resources::migrations(),
                             .object = {.space = std::move(space)}};
-    auto stored = co_await client_.create(std::move(collection), std::move(body));
+    auto stored = co_await client_.create(std::move(collection), std::move(body), options);
     co_return kube::decode_answer(std::move(stored), &kube::decode_migration);
 }
 

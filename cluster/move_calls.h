@@ -27,6 +27,9 @@ public:
 
     /// Made once: one that may have been made though no answer came is an error too.
     [[nodiscard]] Task<kube::ApiResult<kube::Migration>> make(std::string space, std::string body);
+    /// What would be made of it, by all webhooks; nothing is.
+    [[nodiscard]] Task<kube::ApiResult<kube::Migration>> rehearse(std::string space,
+                                                                  std::string body);
 
     /// Takes back every migration of the VMI that has not ended, in the order that KubeVirt hears
     /// (dossier §16): the mark of an evacuation first, for else it makes another one at once; then
@@ -37,6 +40,8 @@ public:
     [[nodiscard]] Task<kube::ApiResult<MovesCancelled>> cancel(std::string space, std::string vmi);
 
 private:
+    [[nodiscard]] Task<kube::ApiResult<kube::Migration>> make(std::string space, std::string body,
+                                                              kube::CallOptions options);
     [[nodiscard]] Task<kube::ApiResult<kube::Vmi>> vmi(std::string space, std::string name);
     [[nodiscard]] Task<kube::ApiResult<std::vector<kube::Migration>>> unfinished(std::string space,
                                                                                  std::string vmi);

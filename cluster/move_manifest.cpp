@@ -22,12 +22,8 @@ namespace {
 namespace json = boost::json;
 using migration::MoveReasons;
 using migration::MoveRequest;
-using migration::NodeSelectorTerm;
 
 constexpr std::string_view kind = "VirtualMachineInstanceMigration";
-constexpr std::string_view term_field = "spec.addedNodeSelectorTerm";
-constexpr std::string_view annotation_path =
-    "metadata.annotations[virt-scout.io/added-node-selector-term]";
 
 template <std::size_t n>
 bool is_one_of(std::string_view name, const std::array<std::string_view, n>& names) {
@@ -73,7 +69,9 @@ public:
         if (request_.vmi.empty()) {
             faults_.add("vmi-name", "expected spec.vmiName, the name of a VMI, found none");
         }
-        choose_term();
+        auto carried = read_carriers(carriers_, faults_);
+        request_.term_path = carried.path;
+        request_.wish.term = std::move(carried.term);
         request_.faults = std::move(faults_).take();
         return std::move(request_);
     }
@@ -135,7 +133,7 @@ private:
         const auto of_unschedulable = patience(unschedulable, annotations);
         request_.give_up_seconds = std::min(of_unschedulable, patience(pending, annotations));
         if (const auto given = annotations.find(term_annotation); given != annotations.end()) {
-            in_annotation_ = read_term_text(given->second, annotation_path, faults_);
+            carriers_.annotation = given->second;
         }
     }
 
@@ -169,7 +167,7 @@ private:
         request_.send_to = peer(map(spec, "sendTo", path), path + "sendTo");
         request_.receive = peer(map(spec, "receive", path), path + "receive");
         if (const auto* term = spec.if_contains("addedNodeSelectorTerm")) {
-            in_field_ = read_term(*term, term_field, faults_);
+            carriers_.field = term;
             request_.notes.emplace_back(
                 "KubeVirt up to 1.9 has no spec.addedNodeSelectorTerm: kubectl refuses it there, "
                 "and for other clients the API server drops it; the annotation "
@@ -185,20 +183,9 @@ private:
                                  .url = text(*object, "connectURL", path + ".")};
     }
 
-    void choose_term() {
-        if (in_field_ && in_annotation_ && *in_field_ != *in_annotation_) {
-            faults_.add("term-differs", std::string{term_field} + " and " +
-                                            std::string{annotation_path} +
-                                            " differ: expected one of them, or the same in both");
-        }
-        request_.term_path = in_field_ ? term_field : annotation_path;
-        request_.wish.term = in_field_ ? std::move(in_field_) : std::move(in_annotation_);
-    }
-
     MoveRequest request_;
     MoveReasons faults_;
-    std::optional<NodeSelectorTerm> in_field_;
-    std::optional<NodeSelectorTerm> in_annotation_;
+    TermCarriers carriers_;
     bool generated_ = false;
 };
 

@@ -4,9 +4,12 @@
 #include <algorithm>
 
 #include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
 #include "cluster/manifests.h"
+#include "cluster/target_term.h"
+#include "cluster/term_json.h"
 
 namespace scout::cluster {
 namespace {
@@ -36,6 +39,12 @@ Result<std::string> hostname_of(const std::string& name, const std::vector<kube:
                                        ": KubeVirt cannot be told to go to one of them");
     }
     return hostname;
+}
+
+/// A null is taken for a map that is not there.
+json::object& member_object(json::object& object, std::string_view name) {
+    auto& member = object[name];
+    return member.is_object() ? member.as_object() : member.emplace_object();
 }
 
 Status take(const NodeRequirement& asked, std::string value, migration::Labels& out) {
@@ -80,6 +89,7 @@ Result<migration::Labels> as_added_selector(const migration::MoveWish& wish,
 }
 
 std::string move_object(const migration::MoveRequest& request) {
+    json::object metadata{{"generateName", "scoutctl-"}, {"namespace", request.space}};
     json::object spec{{"vmiName", request.vmi}};
     if (!request.wish.added.empty()) {
         auto& added = spec["addedNodeSelector"].emplace_object();
@@ -87,15 +97,35 @@ std::string move_object(const migration::MoveRequest& request) {
             added[key] = value;
         }
     }
-    return json::serialize(
-        json::object{{"apiVersion", "kubevirt.io/v1"},
-                     {"kind", "VirtualMachineInstanceMigration"},
-                     {"metadata", {{"generateName", "scoutctl-"}, {"namespace", request.space}}},
-                     {"spec", std::move(spec)}});
+    if (request.wish.term) {
+        metadata["annotations"] = {{term_annotation, json::serialize(json_of(*request.wish.term))}};
+    }
+    return json::serialize(json::object{{"apiVersion", "kubevirt.io/v1"},
+                                        {"kind", "VirtualMachineInstanceMigration"},
+                                        {"metadata", std::move(metadata)},
+                                        {"spec", std::move(spec)}});
 }
 
 std::string move_object(std::string_view manifest) {
-    return json::serialize(read_manifests(manifest).documents.front().second);
+    auto document = read_manifests(manifest).documents.front().second;
+    auto& object = document.as_object();
+    auto* spec = object["spec"].if_object();
+    auto* term = spec == nullptr ? nullptr : spec->if_contains("addedNodeSelectorTerm");
+    if (term != nullptr) {
+        member_object(member_object(object, "metadata"), "annotations")[term_annotation] =
+            json::serialize(*term);
+        spec->erase("addedNodeSelectorTerm");
+    }
+    return json::serialize(document);
+}
+
+std::string with_sentinel(std::string_view object) {
+    auto document = json::parse(object).as_object();
+    // Both are there: it was made above, or read.
+    const auto move = read_carried_move(object).value();
+    auto& added = member_object(member_object(document, "spec"), "addedNodeSelector");
+    added[migration::sentinel_key] = sentinel_of(move.request.wish.term.value());
+    return json::serialize(document);
 }
 
 }  // namespace scout::cluster

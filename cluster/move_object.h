@@ -19,10 +19,15 @@ namespace scout::cluster {
 [[nodiscard]] Result<migration::Labels> as_added_selector(const migration::MoveWish& wish,
                                                           const std::vector<kube::Node>& nodes);
 
-/// JSON for the API server, which makes up its name. Its wish must have no term.
+/// JSON for the API server, which makes up its name. A term is in the annotation.
 [[nodiscard]] std::string move_object(const migration::MoveRequest& request);
 
-/// The manifest itself as JSON: of a text that read_move_manifest() takes.
+/// The manifest itself as JSON, of a text that read_move_manifest() takes without faults: but that
+/// a term is in the annotation, which every API server keeps.
 [[nodiscard]] std::string move_object(std::string_view manifest);
+
+/// The same object with what stands for its term (cluster/target_term.h), so that nobody need trust
+/// that a webhook is called. It must have a term.
+[[nodiscard]] std::string with_sentinel(std::string_view object);
 
 }  // namespace scout::cluster

@@ -6,8 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
+#include <boost/json/value_from.hpp>
 
 #include "cluster/manifest_values.h"
 #include "cluster/manifests.h"
@@ -19,6 +18,10 @@ namespace json = boost::json;
 using migration::MoveReasons;
 using migration::NodeRequirement;
 using migration::NodeSelectorTerm;
+
+constexpr std::string_view field_path = "spec.addedNodeSelectorTerm";
+constexpr std::string_view annotation_path =
+    "metadata.annotations[virt-scout.io/added-node-selector-term]";
 
 /// Reads one term. Null stands for absent, as the API server has it.
 class TermReader {
@@ -179,6 +182,47 @@ std::optional<NodeSelectorTerm> read_term_text(std::string_view text, std::strin
         return std::nullopt;
     }
     return read_term(manifests.documents.front().second, path, faults);
+}
+
+json::array json_of(const std::vector<NodeRequirement>& requirements) {
+    json::array out;
+    for (const auto& each : requirements) {
+        json::object requirement{{"key", each.key}, {"operator", each.op}};
+        if (!each.values.empty()) {
+            requirement["values"] = json::value_from(each.values);
+        }
+        out.push_back(std::move(requirement));
+    }
+    return out;
+}
+
+json::object json_of(const NodeSelectorTerm& term) {
+    json::object out;
+    if (!term.expressions.empty()) {
+        out["matchExpressions"] = json_of(term.expressions);
+    }
+    if (!term.fields.empty()) {
+        out["matchFields"] = json_of(term.fields);
+    }
+    return out;
+}
+
+CarriedTerm read_carriers(const TermCarriers& carriers, MoveReasons& faults) {
+    std::optional<NodeSelectorTerm> in_field;
+    std::optional<NodeSelectorTerm> in_annotation;
+    if (carriers.field != nullptr) {
+        in_field = read_term(*carriers.field, field_path, faults);
+    }
+    if (carriers.annotation) {
+        in_annotation = read_term_text(*carriers.annotation, annotation_path, faults);
+    }
+    if (in_field && in_annotation && *in_field != *in_annotation) {
+        faults.add("term-differs", std::string{field_path} + " and " +
+                                       std::string{annotation_path} +
+                                       " differ: expected one of them, or the same in both");
+    }
+    return in_field ? CarriedTerm{.term = std::move(in_field), .path = field_path}
+                    : CarriedTerm{.term = std::move(in_annotation), .path = annotation_path};
 }
 
 }  // namespace scout::cluster

@@ -2,8 +2,12 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 
 #include "migration/named_target.h"
@@ -27,5 +31,26 @@ inline constexpr std::string_view term_annotation = "virt-scout.io/added-node-se
 /// migration::most_term_bytes, which is what the API server takes of annotations.
 [[nodiscard]] std::optional<migration::NodeSelectorTerm> read_term_text(
     std::string_view text, std::string_view path, migration::MoveReasons& faults);
+
+/// As the API server writes them: lists without entries are left out.
+[[nodiscard]] boost::json::array json_of(
+    const std::vector<migration::NodeRequirement>& requirements);
+[[nodiscard]] boost::json::object json_of(const migration::NodeSelectorTerm& term);
+
+/// Where a migration may carry a term: the proposal's field where it is served, and the annotation.
+struct TermCarriers {
+    const boost::json::value* field = nullptr;  ///< null: there is none
+    std::optional<std::string> annotation = std::nullopt;
+
+    [[nodiscard]] bool empty() const noexcept { return field == nullptr && !annotation; }
+};
+struct CarriedTerm {
+    std::optional<migration::NodeSelectorTerm> term;  ///< none: there is none, or it is wrong
+    std::string_view path;                            ///< where it stands; refers to a literal
+};
+
+/// Also wrong: terms in both that differ.
+[[nodiscard]] CarriedTerm read_carriers(const TermCarriers& carriers,
+                                        migration::MoveReasons& faults);
 
 }  // namespace scout::cluster

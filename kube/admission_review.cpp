@@ -52,8 +52,10 @@ Result<AdmissionRequest> decode_admission_review(PaddedText body) {
 }
 
 std::string admission_json(const AdmissionAnswer& answer) {
-    json::object response{{"uid", answer.uid}, {"allowed", true}};
-    if (!answer.patch.empty()) {
+    json::object response{{"uid", answer.uid}, {"allowed", answer.refusal.empty()}};
+    if (!answer.refusal.empty()) {
+        response["status"] = {{"code", 422}, {"reason", "Invalid"}, {"message", answer.refusal}};
+    } else if (!answer.patch.empty()) {
         response["patchType"] = "JSONPatch";
         response["patch"] = base64_encode(answer.patch);
     }

@@ -26,9 +26,9 @@ struct AdmissionRequest {
 /// Errors: invalid: this is no such review; the message has the path of what is wrong.
 [[nodiscard]] Result<AdmissionRequest> decode_admission_review(PaddedText body);
 
-/// Of a request that is allowed.
 struct AdmissionAnswer {
     std::string uid;                    ///< the request's
+    std::string refusal;                ///< why it is not allowed, for people; empty: it is
     std::string patch;                  ///< JSON Patch (RFC 6902); empty: none
     std::vector<std::string> warnings;  ///< for whoever made the request
 };

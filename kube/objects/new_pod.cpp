@@ -22,8 +22,11 @@ Result<NewPod> decode_new_pod(PaddedText object) {
                                      Field{"kubevirt.io/created-by", pod.vmi_uid},
                                      Field{"kubevirt.io/migrationJobUID", pod.migration_uid}},
                               Nested{"annotations", Field{"kubevirt.io/domain", pod.vmi_name},
+                                     Field{"kubevirt.io/migrationJobName", pod.migration},
                                      Field{grace_key, pod.wanted_grace}}},
-                       Nested{"spec", Nested{"nodeSelector", Field{"kubernetes.io/arch", pod.arch}},
+                       Nested{"spec",
+                              Nested{"nodeSelector", Field{"kubernetes.io/arch", pod.arch},
+                                     Field{target_term_key, pod.target_term}},
                               Field{"affinity", affinity}, Field{"containers", containers},
                               Field{"terminationGracePeriodSeconds", pod.grace}});
     return decoded(std::move(pod), std::move(status));

@@ -15,10 +15,15 @@ namespace scout::kube {
 /// launchers there may kill their guests at the earliest.
 inline constexpr const char* grace_key = "virt-scout.io/launcher-grace-seconds";
 
+/// Node selector that no node can meet: it stands for a term of the migration that the pod is for.
+inline constexpr const char* target_term_key = "virt-scout.io/target-term";
+
 /// What we use of a pod that is about to be made, which has no uid and often no name yet.
 struct NewPod {
     std::string role;                          ///< label kubevirt.io; virt-launcher: of a VMI
     std::optional<std::string> migration_uid;  ///< of a migration's target
+    std::string migration;                     ///< its name
+    std::string target_term;                   ///< node selector of that key; empty: none
     std::string vmi_name;                      ///< as of a LauncherPod
     std::string vmi_uid;
     std::string arch;                           ///< of the nodes that it is for; empty: any

@@ -9,9 +9,9 @@
 #include <boost/json/serialize.hpp>
 #include <gmock/gmock.h>
 
-#include "base/base64.h"
 #include "base/task_scope.h"
 #include "kube/lease_client.h"
+#include "tests/aggregator/admission_reviews.h"
 #include "tests/aggregator/host_model_objects.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/run_to_end.h"
@@ -23,6 +23,8 @@ namespace {
 namespace json = boost::json;
 using scout::test::bookmark_line;
 using scout::test::watch_line;
+using test::patch_of;
+using test::warnings_of;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -50,18 +52,6 @@ std::string scout_config(const std::string& placement) {
            R"("spec":{"placement":)" +
            placement + "}}";
 }
-
-/// Keeps what it is given, and ends the recorder.
-class KeptEvents final : public kube::EventPort {
-public:
-    std::vector<kube::EventRecord> records;
-
-    Task<Status> create(kube::EventRecord record) override {
-        records.push_back(std::move(record));
-        co_return fail(Errc::cancelled, "enough");
-    }
-    Task<Status> update(kube::EventRecord /*record*/) override { co_return Status{}; }
-};
 
 class PlacementAdmissionTest : public testing::Test {
 protected:
@@ -118,16 +108,9 @@ protected:
         const json::object meta{{"generateName", "virt-launcher-vm-"},
                                 {"labels", asked.labels},
                                 {"annotations", {{"kubevirt.io/domain", "vm"}}}};
-        const json::object request{
-            {"uid", "q1"},
-            {"kind", {{"group", ""}, {"version", "v1"}, {"kind", asked.kind}}},
-            {"namespace", "ns"},
-            {"operation", "CREATE"},
-            {"dryRun", asked.dry_run},
-            {"object", {{"metadata", meta}, {"spec", spec}}}};
-        return json::serialize(json::object{{"kind", "AdmissionReview"},
-                                            {"apiVersion", "admission.k8s.io/v1"},
-                                            {"request", request}});
+        return test::review({.kind = asked.kind,
+                             .object = {{"metadata", meta}, {"spec", spec}},
+                             .dry_run = asked.dry_run});
     }
 
     daemon::HttpAnswer post(std::string body) {
@@ -146,21 +129,6 @@ protected:
         EXPECT_EQ(response.at("uid").as_string(), "q1");
         EXPECT_TRUE(response.at("allowed").as_bool());
         return response;
-    }
-
-    static std::string patch_of(const json::object& response) {
-        const auto* patch = response.if_contains("patch");
-        return patch == nullptr ? "" : base64_decode(patch->as_string()).value();
-    }
-
-    static std::vector<std::string> warnings_of(const json::object& response) {
-        std::vector<std::string> out;
-        if (const auto* warnings = response.if_contains("warnings")) {
-            for (const auto& warning : warnings->as_array()) {
-                out.emplace_back(warning.as_string());
-            }
-        }
-        return out;
     }
 
     /// What was recorded about VMIs.
@@ -209,7 +177,7 @@ protected:
                           client,
                           clock,
                           cluster::level_settings({})};
-    KeptEvents port;
+    test::KeptEvents port;
     kube::EventRecorder events{loop.get_executor(), port, clock, 1};
     CpuProfiles reports{
         loop.get_executor(),

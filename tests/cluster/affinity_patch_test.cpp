@@ -25,6 +25,10 @@ NodeRequirement above(unsigned level) {
     return {.key = level_key, .op = "Gt", .values = {std::to_string(level)}};
 }
 
+migration::NodeSelectorTerm requiring(unsigned level) {
+    return {.expressions = {above(level)}, .fields = {}};
+}
+
 json::value pod_of(json::value affinity) {
     return {{"spec", {{"affinity", std::move(affinity)}}}};
 }
@@ -61,7 +65,7 @@ TEST(AffinityPatchTest, RequirementGoesIntoEveryTerm) {
     const auto got =
         added(selecting(R"({"matchExpressions":[)" + a + R"(]},{"matchFields":[)" + name +
                         R"(]},{"matchExpressions":null,"matchFields":[)" + name + "]}"),
-              {.required = above(4)});
+              {.required = requiring(4)});
 
     EXPECT_EQ(got,
               json::parse(selecting(R"({"matchExpressions":[)" + a + "," + above_4 +
@@ -76,7 +80,7 @@ TEST(AffinityPatchTest, ATermIsMadeWhereNothingIsRequired) {
     for (const char* none :
          {"", "null", "{}", R"({"nodeAffinity":null})", R"({"nodeAffinity":{}})",
           R"({"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":null}})"}) {
-        EXPECT_EQ(added(none, {.required = above(4)}), expected) << none;
+        EXPECT_EQ(added(none, {.required = requiring(4)}), expected) << none;
     }
 }
 
@@ -86,7 +90,7 @@ TEST(AffinityPatchTest, WhatMatchesNoNodeIsLeftAlone) {
           selecting(R"({"matchExpressions":[],"matchFields":null})"),
           std::string{
               R"({"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{}}})"}}) {
-        const auto patch = affinity_patch(none, {.required = above(4)});
+        const auto patch = affinity_patch(none, {.required = requiring(4)});
         ASSERT_TRUE(patch) << none;
         EXPECT_EQ(*patch, "") << none;
     }
@@ -107,7 +111,7 @@ TEST(AffinityPatchTest, APreferenceIsAppended) {
 
 TEST(AffinityPatchTest, OtherAffinityStays) {
     const auto got =
-        added(R"({"podAntiAffinity":{"x":1},"nodeAffinity":{"y":2}})", {.required = above(4)});
+        added(R"({"podAntiAffinity":{"x":1},"nodeAffinity":{"y":2}})", {.required = requiring(4)});
 
     EXPECT_EQ(got.at("podAntiAffinity"), json::parse(R"({"x":1})"));
     EXPECT_EQ(got.at("nodeAffinity").at("y"), json::value(2));
@@ -123,7 +127,7 @@ TEST(AffinityPatchTest, NothingIsDemandedNothingIsChanged) {
 
 TEST(AffinityPatchTest, WrongTypesAreNamed) {
     const auto message = [](const std::string& affinity) {
-        const auto patch = affinity_patch(affinity, {.required = above(4)});
+        const auto patch = affinity_patch(affinity, {.required = requiring(4)});
         return patch ? std::string{"taken"} : patch.error().message;
     };
 
@@ -198,6 +202,19 @@ public:
         return node;
     }
 
+    [[nodiscard]] migration::NodeSelectorTerm wish() {
+        migration::NodeSelectorTerm wish;
+        for (unsigned i = below(3); i > 0; --i) {
+            wish.expressions.push_back(requirement(expression()));
+        }
+        if (wish.empty() || below(3) == 0) {
+            wish.fields.push_back({.key = "metadata.name",
+                                   .op = below(2) == 0 ? "In" : "NotIn",
+                                   .values = {"n" + std::to_string(below(3))}});
+        }
+        return wish;
+    }
+
     [[nodiscard]] unsigned below(unsigned limit) {
         return std::uniform_int_distribution<unsigned>{0, limit - 1}(random_);
     }
@@ -249,6 +266,16 @@ private:
         return expression;
     }
 
+    static NodeRequirement requirement(const json::value& expression) {
+        NodeRequirement out{.key = std::string{expression.at("key").as_string()},
+                            .op = std::string{expression.at("operator").as_string()},
+                            .values = {}};
+        if (const auto* values = test::listed(expression, "values")) {
+            out.values.emplace_back(values->at(0).as_string());
+        }
+        return out;
+    }
+
     std::mt19937_64 random_;
 };
 
@@ -263,7 +290,7 @@ TEST(AffinityPatchPropertyTest, NewPodsGoWhereOldOnesMayAndTheLevelIsHighEnough)
     for (unsigned round = 0; round < 20'000; ++round) {
         const auto before = pods.pod();
         const auto least = 1 + pods.below(100);
-        NodeDemands demands{.required = above(least - 1), .preferred = {}};
+        NodeDemands demands{.required = requiring(least - 1), .preferred = {}};
         if (pods.below(2) == 0) {
             demands.preferred = {.weight = 5, .requirement = above(pods.below(100))};
         }
@@ -281,6 +308,31 @@ TEST(AffinityPatchPropertyTest, NewPodsGoWhereOldOnesMayAndTheLevelIsHighEnough)
             const auto level =
                 carried == node.labels.end() ? std::nullopt : test::label_integer(carried->second);
             const bool expected = affinity_allows(before, node) && level && *level >= least;
+            ASSERT_EQ(affinity_allows(after, node), expected) << before << *patch;
+            allowed += expected ? 1 : 0;
+        }
+    }
+    EXPECT_GT(allowed, 1000U);
+}
+
+TEST(AffinityPatchPropertyTest, AWholeTermIsAskedForBesideWhatThePodAsksFor) {
+    Pods pods{11};
+    unsigned allowed = 0;
+    for (unsigned round = 0; round < 20'000; ++round) {
+        const auto before = pods.pod();
+        const NodeDemands demands{.required = pods.wish(), .preferred = {}};
+
+        const auto patch = affinity_patch(affinity_text(before), demands);
+        ASSERT_TRUE(patch) << before;
+        const auto after = patched(before, *patch);
+        const auto again = affinity_patch(affinity_text(after), demands);
+
+        ASSERT_TRUE(again) << after;
+        EXPECT_EQ(*again, "") << before;
+        for (unsigned i = 0; i < 8; ++i) {
+            const auto node = pods.node();
+            const bool expected = affinity_allows(before, node) &&
+                                  migration::matches(demands.required, node.labels, node.name);
             ASSERT_EQ(affinity_allows(after, node), expected) << before << *patch;
             allowed += expected ? 1 : 0;
         }

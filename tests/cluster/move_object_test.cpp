@@ -6,10 +6,12 @@
 
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "cluster/move_progress.h"
+#include "cluster/target_term.h"
 
 namespace scout::cluster {
 namespace {
@@ -86,6 +88,33 @@ TEST(MoveObjectTest, AManifestGoesAsItIs) {
     const auto object = json::parse(move_object(
         std::string_view{"kind: VirtualMachineInstanceMigration\nmetadata: {labels: {a: b}}\n"}));
     EXPECT_EQ(object.at("metadata").at("labels").at("a"), "b");
+}
+
+TEST(MoveObjectTest, ATermIsInTheAnnotation) {
+    const auto wish = of_term({{"disk", "Exists", {}}}, {{"metadata.name", "NotIn", {"n1"}}});
+    const auto text = move_object({.space = "shop", .vmi = "web", .wish = wish});
+    EXPECT_EQ(read_carried_move(text).value().request.wish.term, wish.term);
+
+    const auto object = json::parse(move_object(std::string_view{
+        "kind: VirtualMachineInstanceMigration\n"
+        "metadata: {annotations: {a: b}}\n"
+        "spec: {vmiName: web, addedNodeSelectorTerm: [{matchExpressions: [{key: disk, operator: "
+        "Exists}]}]}\n"}));
+    EXPECT_FALSE(object.at("spec").as_object().contains("addedNodeSelectorTerm"));
+    EXPECT_EQ(object.at("metadata").at("annotations").at("a"), "b");
+    EXPECT_EQ(read_carried_move(json::serialize(object)).value().request.wish.term,
+              of_term({{"disk", "Exists", {}}}).term);
+}
+
+TEST(MoveObjectTest, WhatStandsForATermIsWhatTheWebhookWouldPutThere) {
+    const auto wish = of_term({{"disk", "Exists", {}}});
+    const auto move = read_carried_move(
+        with_sentinel(move_object({.space = "shop", .vmi = "web", .wish = wish})));
+    ASSERT_TRUE(move);
+    EXPECT_EQ(move->sentinel, sentinel_of(*wish.term));
+    const auto plan = plan_sentinel(*move);
+    EXPECT_TRUE(plan.faults.empty());
+    EXPECT_EQ(plan.patch, "");
 }
 
 TEST(MoveProgressTest, AMigrationHasNotEndedUntilItsVmiAgrees) {

@@ -132,6 +132,10 @@ class Api:
             text = error.read().decode(errors="replace")
             return error.code, json.loads(text) if text.startswith("{") else {"message": text}
 
+    def text(self, path):
+        with urllib.request.urlopen(self.server + path, context=self.trust, timeout=20) as answer:
+            return answer.read().decode()
+
     def get(self, path):
         """The document, or None where there is none."""
         code, document = self.call("GET", path)

@@ -7,19 +7,27 @@ usage: migrate_test.py BIN LAUNCHERS BED [unittest options]
 environment: SCOUT_BED, if given, is the bed; SCOUT_TEST_DATA has KubeVirt's definitions
 """
 
+import base64
 import json
 import signal
 import subprocess
+from urllib.parse import urlparse
 
+from cluster import ROOT, moves
 from stories import FAILS, LONGER_THAN_ANY, TAKES, StoryTest, run_stories
 
+MANIFEST = ROOT / "daemonset/base/named-target.yaml"
+WEBHOOKS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/virt-scout-target"
+TERM = "virt-scout.io/added-node-selector-term"
+SENTINEL = "virt-scout.io/target-term"
+UNSCHEDULABLE = "kubevirt.io/migrationUnschedulablePodTimeoutSeconds"
 # Of nodes that are alike and take VMs; no kubelet and no labeller tell so here.
 LABELS = {"kubernetes.io/arch": "amd64", "kubevirt.io/schedulable": "true", "host-model-cpu.node.kubevirt.io/Nehalem": "true",
           "cpu-model-migration.node.kubevirt.io/Nehalem": "true", "cpu-vendor.node.kubevirt.io/Intel": "true",
           **{f"cpu-feature.node.kubevirt.io/{each}": "true" for each in ("sse", "sse2", "sse4.1", "sse4.2", "popcnt")}}
 
 
-class MigrateTest(StoryTest):
+class MoveTest(StoryTest):
     """By whoever has a kubeconfig."""
 
     @classmethod
@@ -37,6 +45,10 @@ class MigrateTest(StoryTest):
         self.said = done.stdout + done.stderr
         return done
 
+
+class MigrateTest(MoveTest):
+    """By labels, which KubeVirt knows."""
+
     def test_01_a_vm_is_moved_to_a_node_and_followed(self):
         self.vm()
         done = self.scoutctl(f"{self.space}/vm", "--to", "n3", "--wait")
@@ -53,9 +65,6 @@ class MigrateTest(StoryTest):
             done = self.scoutctl(f"{self.space}/vm", *words)
             self.assertEqual(done.returncode, 1, self.said)
             self.assertIn(why, done.stdout)
-        done = self.scoutctl(f"{self.space}/vm", "--where", "kubernetes.io/hostname in (n2,n3)")
-        self.assertEqual(done.returncode, 2, self.said)
-        self.assertIn("labels and their values alone", done.stderr)
         self.assertEqual(self.moves(), [])
 
     def test_03_one_that_goes_on_is_taken_back(self):
@@ -95,6 +104,149 @@ class MigrateTest(StoryTest):
         self.assertTrue(end["followed"])
         self.assertTrue(end["trouble"], self.said)
         self.assertEqual(end["node"], "n1")
+
+
+class AimedTest(MoveTest):
+    """Terms that KubeVirt does not know, by the webhooks of daemonset/base/named-target.yaml."""
+
+    def setUp(self):
+        super().setUp()
+        self.reach()
+
+    @classmethod
+    def reach(cls, pods=True):
+        """There are no Services here: the API server calls the aggregator by its address. Without `pods` nobody
+        answers about those."""
+        if cls.api.get(WEBHOOKS) is None:
+            cls.kubectl("apply", "-f", MANIFEST)
+        trust = cls.api.get("/api/v1/namespaces/virt-scout/configmaps/virt-scout-ca")["data"]["ca.crt"]
+        webhooks = cls.api.get(WEBHOOKS)["webhooks"]
+        for each in webhooks:
+            client = each["clientConfig"]
+            path = client["service"]["path"] if "service" in client else urlparse(client["url"]).path
+            address = cls.address_of(cls.leader(), "https") if pods or "move" in each["name"] else "127.0.0.1:1"
+            each["clientConfig"] = {"url": f"https://{address}{path}",
+                                    "caBundle": base64.b64encode(trust.encode()).decode()}
+        cls.api.merge(WEBHOOKS, {"webhooks": webhooks})
+        cls.until(lambda: cls.try_to_make("any: thing")[0] == 422)
+
+    @classmethod
+    def try_to_make(cls, term, space="default", vmi="none"):
+        """Answers as the API server does; nothing is made."""
+        return cls.api.call("POST", moves(space) + "?dryRun=All", cls.aimed(term, vmi))
+
+    @staticmethod
+    def aimed(term, vmi="vm"):
+        return {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstanceMigration",
+                "metadata": {"generateName": "aimed-", "annotations": {TERM: term, UNSCHEDULABLE: "3"}},
+                "spec": {"vmiName": vmi}}
+
+    def make(self, term, vmi="vm"):
+        return self.api.make(moves(self.space), self.aimed(term, vmi))
+
+    def ended(self, move, phase, seconds=30.0):
+        path = moves(self.space, move["metadata"]["name"])
+        self.until(lambda: self.api.get(path)["status"].get("phase") == phase, seconds)
+
+    def asked(self, webhook):
+        """How often the API server has called it."""
+        lines = [line for line in self.api.text("/metrics").splitlines()
+                 if line.startswith("apiserver_admission_webhook_request_total{") and f'name="{webhook}"' in line]
+        return sum(float(line.rsplit(" ", 1)[1]) for line in lines)
+
+    def target_pods(self, vmi="vm"):
+        return [one for one in self.api.get(f"/api/v1/namespaces/{self.space}/pods")["items"]
+                if "kubevirt.io/migrationJobUID" in one["metadata"]["labels"] and
+                one["metadata"]["annotations"]["kubevirt.io/domain"] == vmi]
+
+    def test_01_a_vm_goes_where_the_term_says_and_is_free_again(self):
+        self.vm()
+        done = self.scoutctl(f"{self.space}/vm", "--where", "kubernetes.io/hostname notin (n2)", "--wait")
+        self.assertEqual(done.returncode, 0, self.said)
+        self.assertIn("moved to n3", done.stdout)
+        (move,) = self.moves()
+        self.assertRegex(move["spec"]["addedNodeSelector"][SENTINEL], "^[0-9a-f]{40}$")
+        (pod,) = self.target_pods()
+        self.assertNotIn(SENTINEL, pod["spec"]["nodeSelector"])
+        self.assertIn('"NotIn"', json.dumps(pod["spec"]["affinity"]))
+        self.assertNotIn("affinity", self.read()["spec"])
+        self.assertNotIn("nodeSelector", self.read()["spec"])
+
+        pods_asked = self.asked("pod.target.virt-scout.io")
+        moves_asked = self.asked("move.target.virt-scout.io")
+        done = self.scoutctl(f"{self.space}/vm", "--wait")
+        self.assertEqual(done.returncode, 0, self.said)
+        self.assertEqual(self.read()["status"]["nodeName"], "n1")
+        self.assertEqual(self.asked("pod.target.virt-scout.io"), pods_asked, "a plain migration asks nobody")
+        self.assertEqual(self.asked("move.target.virt-scout.io"), moves_asked)
+
+    def test_02_by_kubectl_too_and_to_a_node_by_its_name(self):
+        self.vm()
+        self.ended(self.make("matchFields: [{key: metadata.name, operator: In, values: [n3]}]"), "Succeeded")
+        self.assertEqual(self.read()["status"]["nodeName"], "n3")
+
+    def test_03_grammar_is_refused_and_the_world_warned_of(self):
+        self.vm()
+        for term, why in (("{}", "matches no node at all"), ("[{}, {}]", "expected one term"),
+                          ("matchExpressions: [{key: a, operator: In}]", "must be specified when `operator`"),
+                          ("matchExpressions: [{key: a, operator: Maybe}]", "not a valid selector operator"),
+                          ("matchFields: [{key: spec.a, operator: In, values: [b]}]", "not a valid field selector"),
+                          ("matchExpressions: [{key: a, operator: Gt, values: [b]}]", "integer")):
+            code, answer = self.try_to_make(term, self.space, "vm")
+            self.assertEqual(code, 422, f"{term}: {answer}")
+            self.assertIn(why, answer["message"])
+        move = self.make("matchExpressions: [{key: gpu, operator: Exists}]")
+        self.ended(move, "Failed")
+        self.assertEqual(self.read()["status"]["nodeName"], "n1")
+        judged = self.scoutctl(f"{self.space}/vm", "--where", "gpu", "--dry-run")
+        self.assertEqual(judged.returncode, 1, self.said)
+        self.assertIn("no-node-matches", judged.stdout)
+
+    def test_04_a_term_that_is_changed_before_its_pod_is_made_leads_nowhere(self):
+        for name in ("one", "two"):
+            self.vm(name, settles=0, **{TAKES: LONGER_THAN_ANY})
+            self.api.make(moves(self.space), {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstanceMigration",
+                                              "metadata": {"name": name}, "spec": {"vmiName": name}})
+        for name in ("one", "two"):
+            self.event(name, "move-started")
+        self.vm()
+        move = self.make("matchFields: [{key: metadata.name, operator: In, values: [n3]}]")
+        path = moves(self.space, move["metadata"]["name"])
+        self.until(lambda: self.api.get(path).get("status", {}).get("phase") == "Pending")
+        self.api.merge(path, {"metadata": {"annotations": {
+            TERM: "matchFields: [{key: metadata.name, operator: In, values: [n2]}]"}}})
+        for name in ("one", "two"):
+            self.assertEqual(self.scoutctl(f"{self.space}/{name}", "--cancel").returncode, 0, self.said)
+        self.ended(move, "Failed", 60)
+        self.assertEqual(self.read()["status"]["nodeName"], "n1")
+        events = self.api.get(f"/apis/events.k8s.io/v1/namespaces/{self.space}/events")["items"]
+        self.assertIn("TargetNotAimed", [each["reason"] for each in events])
+
+    def test_05_nobody_answers_about_the_pod(self):
+        self.vm()
+        self.reach(pods=False)
+        move = self.make("matchFields: [{key: metadata.name, operator: In, values: [n3]}]")
+        self.until(self.target_pods)
+        (pod,) = self.target_pods()
+        self.assertIn(SENTINEL, pod["spec"]["nodeSelector"])
+        self.ended(move, "Failed")
+        self.assertEqual(self.read()["status"]["nodeName"], "n1")
+
+    def test_06_nobody_answers_about_the_migration(self):
+        self.vm()
+        self.kubectl("delete", "-f", MANIFEST)
+        done = self.scoutctl(f"{self.space}/vm", "--where", "kubernetes.io/hostname in (n2,n3)")
+        self.assertEqual(done.returncode, 2, self.said)
+        self.assertIn("labels and their values alone", done.stderr)
+        self.assertIn("are not in this cluster", done.stderr)
+        self.kubectl("apply", "-f", MANIFEST)  # by a Service, of which there is none
+        self.until(lambda: "failed calling webhook" in self.try_to_make("any: thing")[1]["message"])
+        done = self.scoutctl(f"{self.space}/vm", "--where", "kubernetes.io/hostname in (n2,n3)")
+        self.assertEqual(done.returncode, 2, self.said)
+        self.assertIn("failed calling webhook", done.stderr)
+        self.assertEqual(self.moves(), [])
+        done = self.scoutctl(f"{self.space}/vm", "--to", "n2", "--wait")
+        self.assertEqual(done.returncode, 0, "labels need nobody: " + self.said)
 
 
 if __name__ == "__main__":
