@@ -43,6 +43,7 @@ ClusterFacts ClusterSide::facts() const {
     if (const auto* const causes = parts_->causes.get()) {
         facts.launcher_ends = causes->ends.counters();
         facts.migrations = causes->moves.counters();
+        facts.policies = causes->drift.counters();
         facts.causes_unwritten = causes->moves.failed();
         facts.history_entries = parts_->history.size();
         facts.history_bytes = parts_->history.bytes();

@@ -148,6 +148,13 @@ ClusterSide::Causes::Causes(const asio::any_io_executor& loop, Parts& parts, con
                  [&parts](std::string_view vmi_uid) {
                      return parts.mover != nullptr && parts.mover->desk.names(vmi_uid);
                  }},
-            client, clock) {}
+            client, clock),
+      drift(loop,
+            {.vmis = parts.objects.vmis,
+             .policies = parts.objects.policies,
+             .namespaces = parts.objects.namespaces,
+             .elector = parts.elector,
+             .events = parts.events},
+            clock) {}
 
 }  // namespace scout::aggregator

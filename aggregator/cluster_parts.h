@@ -23,6 +23,7 @@
 #include "aggregator/live_settings.h"
 #include "aggregator/migration_causes.h"
 #include "aggregator/placement_admission.h"
+#include "aggregator/policy_drift.h"
 #include "aggregator/pressure_events.h"
 #include "aggregator/target_admission.h"
 #include "daemon/http_server.h"
@@ -48,13 +49,14 @@ struct ClusterSide::Mover {
     HookKeeper hook;
 };
 
-/// What finds out why launchers ended and who wanted migrations.
+/// What finds out why launchers ended, who wanted migrations, and by which policies they go.
 struct ClusterSide::Causes {
     Causes(const asio::any_io_executor& loop, Parts& parts, const Clock& clock);
 
     kube::Client client;
     LauncherEnds ends;
     MigrationCauses moves;
+    PolicyDrift drift;
 };
 
 struct ClusterSide::Parts {

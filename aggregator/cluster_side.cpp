@@ -123,6 +123,7 @@ Status ClusterSide::start() {
     if (auto* const causes = parts_->causes.get()) {
         keep("ends of launchers", [causes] { return causes->ends.run(); });
         keep("causes of migrations", [causes] { return causes->moves.run(); });
+        keep("policies of migrations", [causes] { return causes->drift.run(); });
     }
     if (auto* const protection = parts_->protection.get();
         protection != nullptr && parts_->objects.follows_vms()) {

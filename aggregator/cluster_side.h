@@ -18,6 +18,7 @@
 #include "aggregator/launcher_ends.h"
 #include "aggregator/migration_causes.h"
 #include "aggregator/pod_admission.h"
+#include "aggregator/policy_drift.h"
 #include "aggregator/protection_count.h"
 #include "aggregator/query_api.h"
 #include "aggregator/serving_certificates.h"
@@ -84,6 +85,7 @@ struct ClusterFacts {
     HookCounters hook;
     EndCounters launcher_ends{};
     MoveCounters migrations{};
+    PolicyDriftCounters policies;
     std::uint64_t causes_unwritten = 0;
     std::size_t history_entries = 0;
     std::size_t history_bytes = 0;

@@ -181,6 +181,13 @@ MetricFamily migrations(const MoveCounters& counters) {
 void add_causes(const ClusterFacts& facts, std::vector<MetricFamily>& out) {
     out.push_back(launcher_ends(facts.launcher_ends));
     out.push_back(migrations(facts.migrations));
+    out.push_back(family("virt_scout_policy_choices_total",
+                         "Migrations handed off while this process led, by whether KubeVirt chose "
+                         "the policy that the rule known here gives.",
+                         MetricType::Counter,
+                         {{"result", "same", facts.policies.same},
+                          {"result", "differs", facts.policies.differs},
+                          {"result", "unclear", facts.policies.unclear}}));
     out.push_back(counter("virt_scout_migration_causes_unwritten_total",
                           "Migrations on which who wanted them could not be written.",
                           facts.causes_unwritten));
