@@ -15,12 +15,18 @@
 
 namespace scout::launcher {
 
+/// No name or UID of Kubernetes is longer; what is kept of a launcher's words has a limit.
+static constexpr std::size_t longest_word = 253;
+
 [[nodiscard]] static Status read_json(kube::JsonValue value, MigrationMetadata& target) {
-    return read_members(
+    auto done = read_members(
         value, kube::Field{"UID", target.uid}, kube::Field{"StartTimestamp", target.start},
         kube::Field{"EndTimestamp", target.end}, kube::Field{"Failed", target.failed},
-        kube::Field{"FailureReason", target.failure_reason},
-        kube::Field{"AbortStatus", target.abort_status}, kube::Field{"Mode", target.mode});
+        kube::Field{"Mode", target.mode});
+    for (auto* text : {&target.uid, &target.mode}) {
+        text->resize(std::min(text->size(), longest_word));
+    }
+    return done;
 }
 
 namespace {

@@ -22,8 +22,6 @@ struct MigrationMetadata {
     std::optional<WallTime> start;
     std::optional<WallTime> end;
     bool failed = false;
-    std::string failure_reason;
-    std::string abort_status;
     std::string mode;  ///< "PreCopy", "PostCopy", "Paused"; empty: not told
 
     friend bool operator==(const MigrationMetadata&, const MigrationMetadata&) = default;

@@ -297,18 +297,34 @@ Task<> LauncherGuests::ask_now(std::vector<std::string> pods, std::chrono::milli
     std::erase(prompts_, prompt);
 }
 
-Task<Result<std::optional<DomainStats>>> LauncherGuests::stats(std::string pod_uid) {
+Task<Result<std::shared_ptr<LauncherGuests::Link>>> LauncherGuests::link_to_pod(
+    std::string pod_uid) {
     const auto known = table_.launchers().find(pod_uid);
     if (known == table_.launchers().end() || known->second.socket.state != SocketState::ready) {
         co_return fail(Errc::not_found, "launcher of pod " + pod_uid + ": it cannot be asked");
     }
     auto linked = co_await link_to(known->second.socket);
+    co_return linked;
+}
+
+Task<Result<std::optional<DomainStats>>> LauncherGuests::stats(std::string pod_uid) {
+    auto linked = co_await link_to_pod(std::move(pod_uid));
     if (!linked) {
         co_return fail(std::move(linked.error()));
     }
     const auto link = *std::move(linked);
     auto stats = co_await link->client->stats();
     co_return stats;
+}
+
+Task<Result<std::uint64_t>> LauncherGuests::dirty_rate(std::string pod_uid) {
+    auto linked = co_await link_to_pod(std::move(pod_uid));
+    if (!linked) {
+        co_return fail(std::move(linked.error()));
+    }
+    const auto link = *std::move(linked);
+    auto rate = co_await link->client->dirty_rate();
+    co_return rate;
 }
 
 /// At the start everybody is waited for, so that no guest seems to be missing; later nobody.

@@ -74,6 +74,7 @@ public:
     [[nodiscard]] Task<> ask_now(std::vector<std::string> pods,
                                  std::chrono::milliseconds limit) override;
     [[nodiscard]] Task<Result<std::optional<DomainStats>>> stats(std::string pod_uid) override;
+    [[nodiscard]] Task<Result<std::uint64_t>> dirty_rate(std::string pod_uid) override;
 
 private:
     /// The connection to one launcher.
@@ -102,6 +103,7 @@ private:
     Task<> ask(Question question);
     Task<Result<std::optional<Domain>>> domain_of(LauncherSocket socket);
     Task<Result<std::shared_ptr<Link>>> link_to(LauncherSocket socket);
+    Task<Result<std::shared_ptr<Link>>> link_to_pod(std::string pod_uid);
     void drop(const std::shared_ptr<Link>& link);
     void looked(const std::vector<LauncherSocket>& found);
     void lost(const Error& error);

@@ -26,18 +26,23 @@ constexpr int folder_flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 /// A pod's UID has 36 characters; the kubelet's own names are not much longer.
 constexpr std::size_t uid_limit = 128;
 
-UniqueFd open_below(const UniqueFd& folder, const char* name) {
-    return UniqueFd{::openat(folder.get(), name, folder_flags)};
+/// Not there, or no folder of the kubelet's. Anything else says nothing of the pod: no descriptor
+/// may be left, or the disk be ill.
+bool says_none(int error) {
+    return error == ENOENT || error == ENOTDIR || error == ELOOP || error == EACCES;
 }
 
-/// The folder with the socket of one pod; nothing if the pod has none.
-UniqueFd open_sockets(const UniqueFd& pods, const std::string& pod_uid) {
-    auto folder = open_below(pods, pod_uid.c_str());
-    for (const auto* step : {"volumes", "kubernetes.io~empty-dir", "sockets"}) {
-        if (!folder) {
-            return folder;
+/// The folder with the socket of one pod. Errors: not_found (the pod has none), unavailable.
+Result<UniqueFd> open_sockets(const UniqueFd& pods, const std::string& pod_uid) {
+    UniqueFd folder;
+    for (const auto* step : {pod_uid.c_str(), "volumes", "kubernetes.io~empty-dir", "sockets"}) {
+        UniqueFd next{::openat((folder ? folder : pods).get(), step, folder_flags)};
+        if (!next) {
+            const int error = errno;
+            return fail(says_none(error) ? Errc::not_found : Errc::unavailable,
+                        "folders of pod " + pod_uid + ": " + system_text(error));
         }
-        folder = open_below(folder, step);
+        folder = std::move(next);
     }
     return folder;
 }
@@ -119,8 +124,11 @@ Result<std::vector<LauncherSocket>> find_launchers(const std::filesystem::path& 
         if (pod_uid.size() > uid_limit || found.size() == launchers_limit) {
             continue;
         }
-        if (const auto folder = open_sockets(*pods, pod_uid)) {
-            found.push_back(state_of(folder, std::move(pod_uid)));
+        const auto folder = open_sockets(*pods, pod_uid);
+        if (folder) {
+            found.push_back(state_of(*folder, std::move(pod_uid)));
+        } else if (folder.error().code != Errc::not_found) {
+            return fail(folder.error());
         }
     }
     return found;
@@ -134,7 +142,7 @@ Result<UniqueFd> connect_launcher(const std::filesystem::path& pods_dir,
     }
     const auto folder = open_sockets(*pods, socket.pod_uid);
     const UniqueFd place{
-        folder ? ::openat(folder.get(), ready_name, O_PATH | O_NOFOLLOW | O_CLOEXEC) : -1};
+        folder ? ::openat(folder->get(), ready_name, O_PATH | O_NOFOLLOW | O_CLOEXEC) : -1};
     struct stat info{};
     if (!place || ::fstat(place.get(), &info) != 0) {
         return fail(Errc::not_found, "launcher of pod " + socket.pod_uid + ": its socket is gone");

@@ -40,6 +40,10 @@ public:
                                          std::chrono::milliseconds limit) = 0;
     /// Errors: not_found (no such launcher, or one that cannot be asked), those of LauncherClient.
     [[nodiscard]] virtual Task<Result<std::optional<DomainStats>>> stats(std::string pod_uid) = 0;
+    /// How fast its guest writes, in MiB/s: libvirt measures for a second, and holds up a migration
+    /// meanwhile. In stock KubeVirt nobody has it measured, and stats() does not tell then. Errors
+    /// as above.
+    [[nodiscard]] virtual Task<Result<std::uint64_t>> dirty_rate(std::string pod_uid) = 0;
 };
 
 }  // namespace scout::launcher

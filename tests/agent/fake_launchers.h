@@ -67,8 +67,17 @@ public:
     }
     [[nodiscard]] Task<Result<std::optional<launcher::DomainStats>>> stats(
         std::string /*pod_uid*/) override {
-        co_return fail(Errc::unavailable, "no numbers");
+        co_return numbers ? Result<std::optional<launcher::DomainStats>>{numbers}
+                          : fail(Errc::unavailable, "no numbers");
     }
+    [[nodiscard]] Task<Result<std::uint64_t>> dirty_rate(std::string /*pod_uid*/) override {
+        ++rated;
+        co_return rate ? Result<std::uint64_t>{*rate} : fail(Errc::unavailable, "no rate");
+    }
+
+    std::optional<launcher::DomainStats> numbers;  ///< of all; none: they tell none
+    std::optional<std::uint64_t> rate;             ///< likewise
+    unsigned rated = 0;                            ///< how often one was measured
 
 private:
     void publish() {

@@ -6,6 +6,7 @@
 
 #include "tests/launcher/fake_launcher.h"
 #include "tests/launcher/raw_listener.h"
+#include "tests/support/no_descriptor_left.h"
 #include "tests/support/temporary_folder.h"
 
 namespace scout::launcher {
@@ -121,6 +122,23 @@ TEST_F(LauncherSocketsTest, AFolderOfPodsThatIsNotThereIsAnError) {
     EXPECT_EQ(find_launchers(pods.path() / "absent").error().code, Errc::not_found);
     pods.write("file", "");
     EXPECT_EQ(find_launchers(pods.path() / "file").error().code, Errc::invalid);
+}
+
+/// Their evacuations, and since when they are marked, would be forgotten.
+TEST_F(LauncherSocketsTest, WithoutDescriptorsNobodyIsTakenForGone) {
+    if (!test::NoDescriptorLeft::possible) {
+        GTEST_SKIP() << "the sanitizer needs descriptors of its own";
+    }
+    static_cast<void>(made("p1"));
+    unsigned told = 0;
+    for (unsigned few = 0; few < 8; ++few) {
+        const test::NoDescriptorLeft limit(few);
+        const auto all = find_launchers(pods.path());
+        EXPECT_TRUE(!all || all->size() == 1) << few;
+        told += all ? 0 : 1;
+    }
+    EXPECT_GE(told, 3U);
+    EXPECT_LT(told, 8U);
 }
 
 }  // namespace

@@ -29,13 +29,13 @@ constexpr bool has_undefined_behavior_sanitizer() {
 
 const bool NoDescriptorLeft::possible = !has_undefined_behavior_sanitizer();
 
-NoDescriptorLeft::NoDescriptorLeft() {
+NoDescriptorLeft::NoDescriptorLeft(unsigned few) {
     check(::getrlimit(RLIMIT_NOFILE, &before_));
     const int next_free = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
     check(next_free);
     ::close(next_free);
     auto full = before_;
-    full.rlim_cur = static_cast<rlim_t>(next_free);
+    full.rlim_cur = static_cast<rlim_t>(next_free) + few;
     check(::setrlimit(RLIMIT_NOFILE, &full));
 }
 

@@ -5,13 +5,13 @@
 
 namespace scout::test {
 
-/// While it is in scope this process can open nothing more.
+/// While it is in scope this process can open nothing more, or so few things.
 class NoDescriptorLeft {
 public:
     /// False under UBSan, whose look at an object's type takes descriptors itself (a pipe).
     static const bool possible;
 
-    NoDescriptorLeft();
+    explicit NoDescriptorLeft(unsigned few = 0);
     ~NoDescriptorLeft();
     NoDescriptorLeft(const NoDescriptorLeft&) = delete;
     NoDescriptorLeft& operator=(const NoDescriptorLeft&) = delete;
