@@ -141,12 +141,17 @@ class AimedTest(MoveTest):
                 "metadata": {"generateName": "aimed-", "annotations": {TERM: term, UNSCHEDULABLE: "3"}},
                 "spec": {"vmiName": vmi}}
 
+    def plain(self, vmi):
+        return self.api.make(moves(self.space), {
+            "apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstanceMigration",
+            "metadata": {"generateName": "plain-"}, "spec": {"vmiName": vmi}})
+
     def make(self, term, vmi="vm"):
         return self.api.make(moves(self.space), self.aimed(term, vmi))
 
     def ended(self, move, phase, seconds=30.0):
         path = moves(self.space, move["metadata"]["name"])
-        self.until(lambda: self.api.get(path)["status"].get("phase") == phase, seconds)
+        self.until(lambda: self.api.get(path).get("status", {}).get("phase") == phase, seconds)
 
     def asked(self, webhook):
         """How often the API server has called it."""
@@ -174,8 +179,7 @@ class AimedTest(MoveTest):
 
         pods_asked = self.asked("pod.target.virt-scout.io")
         moves_asked = self.asked("move.target.virt-scout.io")
-        done = self.scoutctl(f"{self.space}/vm", "--wait")
-        self.assertEqual(done.returncode, 0, self.said)
+        self.ended(self.plain("vm"), "Succeeded")
         self.assertEqual(self.read()["status"]["nodeName"], "n1")
         self.assertEqual(self.asked("pod.target.virt-scout.io"), pods_asked, "a plain migration asks nobody")
         self.assertEqual(self.asked("move.target.virt-scout.io"), moves_asked)
@@ -198,15 +202,14 @@ class AimedTest(MoveTest):
         move = self.make("matchExpressions: [{key: gpu, operator: Exists}]")
         self.ended(move, "Failed")
         self.assertEqual(self.read()["status"]["nodeName"], "n1")
-        judged = self.scoutctl(f"{self.space}/vm", "--where", "gpu", "--dry-run")
+        judged = self.scoutctl(f"{self.space}/vm", "--where", "gpu", "--dry-run", "--live")
         self.assertEqual(judged.returncode, 1, self.said)
         self.assertIn("no-node-matches", judged.stdout)
 
     def test_04_a_term_that_is_changed_before_its_pod_is_made_leads_nowhere(self):
         for name in ("one", "two"):
             self.vm(name, settles=0, **{TAKES: LONGER_THAN_ANY})
-            self.api.make(moves(self.space), {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstanceMigration",
-                                              "metadata": {"name": name}, "spec": {"vmiName": name}})
+            self.plain(name)
         for name in ("one", "two"):
             self.event(name, "move-started")
         self.vm()

@@ -13,6 +13,7 @@
 #include <boost/json/value.hpp>
 
 #include "cluster/first_placement.h"
+#include "cluster/target_term.h"
 #include "kube/admission_review.h"
 #include "tests/cluster/json_patch.h"
 
@@ -59,19 +60,48 @@ void take_pod(std::string text) {
     }
 }
 
+/// A migration that is made: what it gets can be applied, and is enough; its pod is aimed.
+void take_move(const std::string& text) {
+    auto move = cluster::read_carried_move(text);
+    if (!move) {
+        expect(!move.error().message.empty());
+        return;
+    }
+    const auto plan = cluster::plan_sentinel(*move);
+    auto object = json::parse(text);
+    const auto* spec = object.as_object().if_contains("spec");
+    if (!plan.faults.empty() || spec == nullptr || !spec->is_object()) {
+        return;
+    }
+    const auto after = cluster::test::patched(std::move(object), plan.patch);
+    auto made = cluster::read_carried_move(json::serialize(after)).value();
+    const auto again = cluster::plan_sentinel(made);
+    expect(again.faults.empty() && again.patch.empty());
+    made.uid = "m";
+    kube::NewPod pod;
+    pod.migration_uid = made.uid;
+    pod.target_term = made.sentinel;
+    const auto patch = cluster::aim_pod(pod, made);
+    expect(patch.has_value() == made.request.wish.term.has_value());
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     std::string body(reinterpret_cast<const char*>(data), size);
     take_pod(body);
+    take_move(body);
     const auto request = kube::decode_admission_review(kube::PaddedText::of(body));
     if (!request) {
         expect(!request.error().message.empty());
         return 0;
     }
-    const auto answer = kube::admission_json(
-        {.uid = request->uid, .patch = request->object, .warnings = {request->name}});
+    const auto answer = kube::admission_json({.uid = request->uid,
+                                              .refusal = {},
+                                              .patch = request->object,
+                                              .warnings = {request->name}});
     expect(json::parse(answer).at("response").at("uid").as_string() == request->uid);
     take_pod(request->object);
+    take_move(request->object);
     return 0;
 }
