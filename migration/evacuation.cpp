@@ -12,6 +12,8 @@ namespace {
 using std::chrono::milliseconds;
 using Why = EvacuationWhy;
 
+/// It tells its facts each 10 s.
+constexpr std::chrono::seconds leader_is_silent_after{15};
 constexpr const char* leaderless = "no leader of the aggregators is heard, who would move it";
 
 std::string in_seconds(milliseconds time) {
@@ -107,8 +109,15 @@ void Evacuation::saw_moves(std::vector<MoveFacts> moves, SteadyTime now) {
         pause_ = milliseconds{0};
         listed_again_ = state_ == EvacuationState::given_up;
     }
-    moves_ = std::move(moves);
-    moves_known_ = true;
+    const auto followed = std::find_if(moves.begin(), moves.end(),
+                                       [this](const auto& move) { return move.name == followed_; });
+    if (!asked && state_ == EvacuationState::moving && followed == moves.end()) {
+        // A watch does not show it: it may be deleted, or the watch behind. A live list tells.
+        moves_known_ = false;
+    } else {
+        moves_ = std::move(moves);
+        moves_known_ = true;
+    }
     judge(now);
 }
 
@@ -119,9 +128,15 @@ void Evacuation::saw_outlook(const Outlook& outlook, SteadyTime now) {
 
 void Evacuation::heard_leader(SteadyTime now) {
     leader_heard_ = std::max(leader_heard_, now);
+    leader_lost_ = false;
 }
 
 void Evacuation::enter(EvacuationState state, Reason reason) {
+    if (state == EvacuationState::given_up || state == EvacuationState::released) {
+        // What failed before must not delay what follows now.
+        pause_ = milliseconds{0};
+        not_before_ = {};
+    }
     state_ = state;
     why_ = reason.why;
     reason_ = std::move(reason.text);
@@ -158,6 +173,15 @@ void Evacuation::judge(SteadyTime now) {
 
 bool Evacuation::is_leaderless(SteadyTime now) const noexcept {
     return now - leader_heard_ >= settings_.patience;
+}
+
+/// Who was refused asks again after as long as he has asked by then (dossier §16), and only by the
+/// leader can he be had to ask sooner. A migration that was handed off needs nobody any more.
+bool Evacuation::is_last_question(SteadyTime now) const noexcept {
+    const bool away = leader_lost_ || now - leader_heard_ >= leader_is_silent_after;
+    const auto* const move = unfinished();
+    const bool handed_off = move != nullptr && move->phase >= MovePhase::prepared;
+    return away && !handed_off && !launcher_.migrating && now + (now - marked_at_) >= stop_by();
 }
 
 /// Nobody was told that it is to be moved, and no way to tell is left.
@@ -289,8 +313,6 @@ void Evacuation::follow(SteadyTime now) {
 
 void Evacuation::give_up(Reason reason) {
     enter(EvacuationState::given_up, std::move(reason));
-    pause_ = milliseconds{0};
-    not_before_ = {};
     if (is_taken_back()) {
         enter(EvacuationState::released, {why_, std::move(reason_)});
     }
@@ -351,6 +373,12 @@ HookAnswer Evacuation::answer(SteadyTime now) {
         case EvacuationState::suspected:
         case EvacuationState::held:
         case EvacuationState::moving:
+            if (is_last_question(now)) {
+                enter(EvacuationState::released,
+                      {Why::leaderless,
+                       std::string{leaderless} + ", and virt-handler would ask again too late"});
+                break;
+            }
             vetoed_ = true;
             return {.allow = false,
                     .why = (state_ == EvacuationState::suspected ? "deciding: " : "held: ") +

@@ -173,11 +173,14 @@ public:
     void saw_vmi(VmiFacts facts, SteadyTime now);
     /// The answer to read_vmi; none: there is no such VMI.
     void read_vmi(std::optional<VmiFacts> facts, SteadyTime now);
-    /// All VMIMs of this VMI that there are, from a watch or as the answer to list_moves.
+    /// All VMIMs of this VMI that there are, from a watch, which may lag, or as the answer to
+    /// list_moves.
     void saw_moves(std::vector<MoveFacts> moves, SteadyTime now);
     void saw_outlook(const Outlook& outlook, SteadyTime now);
     /// By whom steps are done; its age counts.
     void heard_leader(SteadyTime now);
+    /// Nothing reaches it until it is heard again.
+    void lost_leader() noexcept { leader_lost_ = true; }
     /// How an order ended. Of read_vmi and list_moves only that it failed.
     void answered(const EvacuationOrder& order, StepOutcome outcome, SteadyTime now);
 
@@ -223,6 +226,7 @@ private:
     [[nodiscard]] bool is_over(SteadyTime now);
     [[nodiscard]] bool runs_into_the_reserve(SteadyTime now) const noexcept;
     [[nodiscard]] bool is_leaderless(SteadyTime now) const noexcept;
+    [[nodiscard]] bool is_last_question(SteadyTime now) const noexcept;
     [[nodiscard]] bool is_unheard() const;
     [[nodiscard]] bool is_taken_back() const;
     [[nodiscard]] bool is_requesting() const noexcept;
@@ -269,6 +273,7 @@ private:
     bool moves_known_ = false;
     Outlook outlook_;
     SteadyTime leader_heard_;
+    bool leader_lost_ = false;
 
     bool stamp_useless_ = false;
     bool would_be_marked_ = false;  ///< a dry run said so just now

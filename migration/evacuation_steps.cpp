@@ -113,7 +113,8 @@ std::optional<EvacuationOrder> Evacuation::due() const {
         case EvacuationState::moved:
             break;
         case EvacuationState::moving:
-            return escalation();
+            return moves_known_ ? escalation()
+                                : std::optional{EvacuationOrder{EvacuationStep::list_moves, {}}};
         case EvacuationState::suspected:
             return EvacuationOrder{EvacuationStep::read_vmi, {}};
         case EvacuationState::held:

@@ -143,6 +143,13 @@ const ThresholdOutlook* NodePressure::acting() const noexcept {
 std::optional<std::chrono::seconds> NodePressure::kubelet_grace(
     std::chrono::seconds pod_grace) const noexcept {
     const auto* passed = acting();
+    if (passed == nullptr) {
+        // The kubelet may have seen it pass before this was looked at.
+        const auto found = std::find_if(outlooks_.begin(), outlooks_.end(), [](const auto& each) {
+            return each.passed_since.has_value();
+        });
+        passed = found != outlooks_.end() ? &*found : nullptr;
+    }
     return passed != nullptr ? std::optional{eviction_grace(passed->threshold, kubelet_, pod_grace)}
                              : std::nullopt;
 }

@@ -79,9 +79,9 @@ public:
     }
     /// What the kubelet evicts for now; null: nothing.
     [[nodiscard]] const ThresholdOutlook* acting() const noexcept;
-    /// What the kubelet gives a pod to stop that it evicts now: a second at a hard threshold, at a
-    /// soft one evictionMaxPodGracePeriod, or the pod's own time if that is less (dossier §12.1).
-    /// None: it evicts for nothing now.
+    /// What the kubelet gives a pod to stop that it evicts now, or began to evict just before: a
+    /// second at a hard threshold, at a soft one evictionMaxPodGracePeriod, or the pod's own time
+    /// if that is less (dossier §12.1). None: no threshold is passed.
     [[nodiscard]] std::optional<std::chrono::seconds> kubelet_grace(
         std::chrono::seconds pod_grace) const noexcept;
 

@@ -191,12 +191,15 @@ TEST_F(PressureWatchTest, TheKubeletsGraceIsThatOfNow) {
     tree.set_memory(16 << 20U);
     look();
     EXPECT_FALSE(watch->pressure().kubelet_grace(60s));
+    // The kubelet may have seen it pass five seconds ago.
     tree.set_memory(3 << 20U);
     look();
-    EXPECT_FALSE(watch->pressure().kubelet_grace(60s));
+    EXPECT_EQ(watch->pressure().kubelet_grace(60s), 60s);
+    EXPECT_EQ(watch->pressure().acting(), nullptr);
     clock.advance(5s);
     look();
     EXPECT_EQ(watch->pressure().kubelet_grace(60s), 60s);
+    EXPECT_NE(watch->pressure().acting(), nullptr);
     tree.set_memory(9 << 10U);
     look();
     EXPECT_EQ(watch->pressure().kubelet_grace(60s), 1s);

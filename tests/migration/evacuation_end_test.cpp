@@ -46,6 +46,8 @@ TEST_F(EvacuationEndTest, AMigrationThatAUserDeletesIsNotFollowedByAnother) {
     on_its_way();
     EXPECT_TRUE(vetoes());
     moves({});
+    EXPECT_EQ(machine.state(), State::moving) << "a watch may be behind";
+    expect_list({});
     EXPECT_EQ(machine.state(), State::given_up);
     EXPECT_THAT(machine.reason(), HasSubstr("k-1 was deleted"));
     expect(Step::cancel_mark, StepOutcome::done);
@@ -57,6 +59,38 @@ TEST_F(EvacuationEndTest, AMigrationThatAUserDeletesIsNotFollowedByAnother) {
     EXPECT_EQ(machine.state(), State::released);
     expect(Step::touch, StepOutcome::done);
     EXPECT_FALSE(next());
+}
+
+/// However long the watch is behind; its object may be there and its guest be moved.
+TEST_F(EvacuationEndTest, AWatchThatDoesNotShowTheMigrationEndsNothing) {
+    on_its_way();
+    moves({});
+    expect(Step::list_moves, StepOutcome::unavailable);
+    EXPECT_FALSE(next());
+    pass(1s);
+    expect_list({{.name = "k-1", .phase = MovePhase::running, .target_pod = "p-1"}});
+    EXPECT_EQ(machine.state(), State::moving);
+    EXPECT_FALSE(next());
+    moves({{.name = "k-2", .phase = MovePhase::pending, .target_pod = {}}});
+    EXPECT_EQ(machine.state(), State::moving) << "of an older time, or a newer one";
+    expect_list({{.name = "k-2", .phase = MovePhase::pending, .target_pod = {}}});
+    EXPECT_EQ(machine.state(), State::given_up);
+}
+
+TEST_F(EvacuationEndTest, WhatCouldNotBeTakenBackDoesNotDelayTheTouch) {
+    on_its_way();
+    EXPECT_TRUE(vetoes());
+    machine.saw_outlook(moved_in(60min), now);
+    ASSERT_EQ(machine.state(), State::given_up);
+    for (unsigned i = 0; i < 8; ++i) {
+        expect(Step::cancel_mark, StepOutcome::unavailable);
+        pass(4s);
+    }
+    expect(Step::cancel_mark, StepOutcome::unavailable);
+    pass(3s);
+    EXPECT_FALSE(vetoes());
+    ASSERT_EQ(machine.state(), State::released);
+    expect(Step::touch, StepOutcome::done);
 }
 
 /// What it does then is known only when the answer comes.

@@ -314,6 +314,31 @@ TEST_F(EvacuationTest, WithoutALeaderNothingIsHeldForLong) {
     EXPECT_THAT(machine.reason(), HasSubstr("leader"));
 }
 
+/// virt-handler asks after 20 s, and then after 41 s: nobody but a leader can have it ask sooner.
+TEST_F(EvacuationTest, WithoutALeaderTheLastQuestionInTimeIsNotRefused) {
+    mark();
+    pass(10s);
+    EXPECT_TRUE(vetoes());
+    machine.lost_leader();
+    EXPECT_TRUE(vetoes()) << "it asks again at 20 s";
+    pass(10s);
+    machine.heard_leader(now);
+    EXPECT_TRUE(vetoes()) << "who is there has it ask again";
+    machine.lost_leader();
+    EXPECT_FALSE(vetoes());
+    EXPECT_EQ(machine.state(), EvacuationState::released);
+    EXPECT_THAT(machine.reason(), HasSubstr("would ask again too late"));
+}
+
+TEST_F(EvacuationTest, WhoWasHandedOffIsNotLetGoForWantOfALeader) {
+    on_its_way(MovePhase::prepared);
+    pass(20s);
+    machine.lost_leader();
+    EXPECT_TRUE(vetoes());
+    moves({{.name = "k-1", .phase = MovePhase::scheduling, .target_pod = "p-1"}});
+    EXPECT_FALSE(vetoes()) << "nobody may be there who hands it off";
+}
+
 TEST_F(EvacuationTest, AMoveThatIsOnItsWayNeedsNoLeader) {
     mark(killed_after(315s));
     expect_read(movable());
