@@ -6,6 +6,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include "base/heartbeat.h"
 #include "base/logging.h"
 
 namespace scout::agent {
@@ -19,11 +20,11 @@ constexpr std::chrono::seconds think_again{1};
 /// A launcher remembers its numbers for 3.25 s (dossier §1.4).
 constexpr std::chrono::seconds measure_again{3};
 constexpr unsigned stock_slots = 2;
-
-/// As KubeVirt makes its pod.
-std::chrono::seconds pod_grace_of(const launcher::Domain& domain) {
-    return domain.grace.value_or(migration::StopTimes{}.vmi_grace) + migration::pod_patience;
-}
+/// So long virt-handler waits for an agent that is not there: then its node is left out, with a few
+/// seconds for that to be written.
+constexpr auto longest_unseen = silence_limit + std::chrono::seconds{5};
+/// After a start all launchers have been asked once by then.
+constexpr std::chrono::seconds finding{15};
 
 }  // namespace
 
@@ -51,6 +52,7 @@ FollowedLauncher::Made Evacuations::made(SteadyTime now) const {
     made.settings.patience = rules.patience;
     made.observed = rules.mode == EvacuationMode::observe;
     made.escalation = rules.escalation;
+    made.leader_lost = !there_;
     if (!there_) {
         made.leader_heard = heard_.value_or(now - rules.patience);
     }
@@ -78,16 +80,22 @@ FollowedLauncher* Evacuations::adopt(const std::string& pod_uid, const launcher:
     auto how = made(now);
     how.marked_at = marked_at(pod_uid, now);
     how.node_ends = node_ends_;
-    if (options_.kubelet_grace) {
-        how.kubelet_grace = options_.kubelet_grace(pod_grace_of(domain));
-    }
     const auto [at, added] = followed_.try_emplace(pod_uid, pod_uid, domain, how, now);
     members_changed_ = members_changed_ || added;
+    think(at->second, now);
     return &at->second;
 }
 
+void Evacuations::remember(KeptMarks kept) {
+    const auto now = clock_.steady();
+    marks_ = std::move(kept.marks);
+    unseen_since_ = std::max(kept.alive.value_or(now - longest_unseen), now - longest_unseen);
+    all_found_at_ = now + finding;
+}
+
 SteadyTime Evacuations::marked_at(const std::string& pod_uid, SteadyTime now) {
-    const auto [at, added] = marks_.try_emplace(pod_uid, now);
+    const bool unseen = unseen_since_ && now < all_found_at_ && !seen_unmarked_.contains(pod_uid);
+    const auto [at, added] = marks_.try_emplace(pod_uid, unseen ? *unseen_since_ : now);
     marks_revision_ += added ? 1 : 0;
     return at->second;
 }
@@ -95,9 +103,15 @@ SteadyTime Evacuations::marked_at(const std::string& pod_uid, SteadyTime now) {
 /// In any mode, for the rules may change.
 void Evacuations::note_marks(const launcher::LauncherTable& launchers, SteadyTime now) {
     const auto& all = launchers.launchers();
+    if (unseen_since_ && now >= all_found_at_) {
+        unseen_since_.reset();
+        seen_unmarked_.clear();
+    }
     for (const auto& [pod, launcher] : all) {
         if (launcher.domain && is_told_to_stop(*launcher.domain)) {
             static_cast<void>(marked_at(pod, now));
+        } else if (launcher.domain && unseen_since_) {
+            seen_unmarked_.insert(pod);
         }
     }
     // Before they are found nobody knows which are gone.
@@ -170,12 +184,19 @@ void Evacuations::learn_aborts(SteadyTime now) {
     }
 }
 
+void Evacuations::think(FollowedLauncher& launcher, SteadyTime now) const {
+    if (options_.kubelet_grace) {
+        launcher.kubelet_gives(options_.kubelet_grace(launcher.pod_grace()), now);
+    }
+    launcher.look_ahead(now);
+}
+
 void Evacuations::look_ahead(SteadyTime now) {
     std::vector<FollowedLauncher*> open;
     std::vector<migration::MoveCandidate> candidates;
     for (auto& [pod, each] : followed_) {
         if (!each.is_over()) {
-            each.look_ahead(now);
+            think(each, now);
             open.push_back(&each);
             candidates.push_back(each.candidate(now));
         }
@@ -268,9 +289,14 @@ std::vector<std::string> Evacuations::to_measure() {
 
 void Evacuations::measured(const std::string& pod_uid, const launcher::DomainStats& stats) {
     if (const auto found = followed_.find(pod_uid); found != followed_.end()) {
-        found->second.measured(stats);
+        found->second.measured(stats, clock_.steady());
         changed_();
     }
+}
+
+bool Evacuations::wants_dirty_rate(std::string_view pod_uid) const {
+    const auto found = followed_.find(pod_uid);
+    return found != followed_.end() && found->second.wants_dirty_rate(clock_.steady());
 }
 
 std::vector<std::string> Evacuations::launchers_of(const StopQuestion& question,

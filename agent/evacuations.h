@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -62,9 +63,13 @@ public:
     /// Pods whose launchers are to be asked for numbers now; each once, until some time later.
     [[nodiscard]] std::vector<std::string> to_measure();
     void measured(const std::string& pod_uid, const launcher::DomainStats& stats);
+    /// How fast its guest writes is not known, or not any more, and can be measured.
+    [[nodiscard]] bool wants_dirty_rate(std::string_view pod_uid) const;
 
-    /// What the agent before kept of marks().
-    void remember(MarkTimes marks) { marks_ = std::move(marks); }
+    /// What the agent before kept of marks(). Launchers that are found to be marked in the first
+    /// seconds from now on, and are not in it, were marked while no agent was there: no earlier
+    /// than when the one before was alive, nor than virt-handler would have waited for one.
+    void remember(KeptMarks kept);
     /// Since when launchers are told to stop.
     [[nodiscard]] const MarkTimes& marks() const noexcept { return marks_; }
     /// Another number for each change of marks().
@@ -113,6 +118,7 @@ private:
     void expire(SteadyTime now);
     void learn_aborts(SteadyTime now);
     void unanswered(const EvacuationOrders::Open& open, SteadyTime now);
+    void think(FollowedLauncher& launcher, SteadyTime now) const;
     void look_ahead(SteadyTime now);
     void give_orders(SteadyTime now);
     void note(const std::string& pod_uid, FollowedLauncher& launcher);
@@ -131,6 +137,9 @@ private:
     migration::AbortTimes aborts_;
     MarkTimes marks_;
     std::uint64_t marks_revision_ = 0;
+    std::optional<SteadyTime> unseen_since_;            ///< until all launchers are found
+    SteadyTime all_found_at_{};                         ///< then they are
+    std::set<std::string, std::less<>> seen_unmarked_;  ///< until then, pods
 
     std::optional<SteadyTime> heard_;
     std::optional<SteadyTime> node_ends_;  ///< pods are killed then, for the node shuts down

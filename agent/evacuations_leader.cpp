@@ -40,6 +40,9 @@ void Evacuations::lost_leader() {
         return;
     }
     const auto now = clock_.steady();
+    for (auto& [pod, each] : followed_) {
+        each.machine().lost_leader();
+    }
     for (const auto& open : orders_.close_all()) {
         unanswered(open, now);
     }

@@ -14,6 +14,8 @@ namespace {
 /// Launchers that are asked for numbers at once, and how long one waits for its turn.
 constexpr std::size_t measured_at_once = 8;
 constexpr std::chrono::seconds turn_limit{3};
+/// So exactly the next agent knows when this one was there.
+constexpr std::chrono::seconds alive_every{3};
 
 }  // namespace
 
@@ -50,35 +52,38 @@ Task<> Evacuator::remember() {
             return read_marks(file, boot_id_file, now);
         };
         auto marks = co_await offload(parts_.pool, file_limit, std::move(work));
-        if (marks) {
-            evacuations_.remember(*std::move(marks));
-        } else {
+        if (!marks) {
             spdlog::warn("since when launchers are told to stop is not known reason={}",
                          log_value(marks.error().message));
         }
+        evacuations_.remember(std::move(marks).value_or(KeptMarks{}));
     }
     remembers_ = true;
 }
 
 Task<> Evacuator::keep_marks() {
-    auto kept = evacuations_.marks_revision();
+    std::optional<std::uint64_t> kept;  // that of the agent before is as old as it was alive
     std::string told;
     while (!parts_.marks_file.empty()) {
-        co_await marks_pacer_.wait_until(SteadyTime::max());
-        if (kept == evacuations_.marks_revision()) {
-            continue;
-        }
+        const bool same = kept == evacuations_.marks_revision();
         kept = evacuations_.marks_revision();
-        auto work = [file = parts_.marks_file, marks = evacuations_.marks()] {
-            return write_marks(file, boot_id_file, marks);
+        auto work = [same, file = parts_.marks_file, marks = evacuations_.marks()] {
+            return same ? note_alive(file) : write_marks(file, boot_id_file, marks);
         };
         const auto written = co_await offload(parts_.pool, file_limit, std::move(work));
+        if (!written) {
+            kept.reset();
+        }
         auto fault = written ? std::string{} : written.error().message;
         if (!fault.empty() && fault != told) {
             spdlog::warn("since when launchers are told to stop cannot be kept reason={}",
                          log_value(fault));
         }
         told = std::move(fault);
+        const auto next = parts_.clock.steady() + alive_every;
+        do {
+            co_await marks_pacer_.wait_until(next);
+        } while ((!kept || kept == evacuations_.marks_revision()) && parts_.clock.steady() < next);
     }
 }
 
@@ -87,12 +92,26 @@ Task<> Evacuator::measure(std::string pod_uid) {
     if (!place) {
         co_return;
     }
-    const auto stats = co_await parts_.launchers.stats(pod_uid);
-    if (stats && *stats) {
-        evacuations_.measured(pod_uid, **stats);
-    } else if (!stats) {
+    auto stats = co_await parts_.launchers.stats(pod_uid);
+    if (!stats) {
         spdlog::debug("launcher tells no numbers pod={} error={}", log_value(pod_uid),
                       log_value(stats.error().message));
+        co_return;
+    }
+    if (!*stats) {
+        co_return;
+    }
+    evacuations_.measured(pod_uid, **stats);
+    if (!evacuations_.wants_dirty_rate(pod_uid)) {
+        co_return;
+    }
+    const auto rate = co_await parts_.launchers.dirty_rate(pod_uid);
+    if (rate) {
+        (*stats)->dirty_mib_s = *rate;
+        evacuations_.measured(pod_uid, **stats);
+    } else {
+        spdlog::debug("launcher tells no dirty rate pod={} error={}", log_value(pod_uid),
+                      log_value(rate.error().message));
     }
 }
 

@@ -13,6 +13,10 @@ using migration::StepOutcome;
 
 /// Watches are that far behind what was read live, at most.
 constexpr std::chrono::seconds watch_lag{1};
+/// The kubelet looks each 10 s, and the agent each 5 s while nothing is near.
+constexpr std::chrono::seconds kubelet_looks_within{15};
+/// Measuring costs the guest's host a little.
+constexpr std::chrono::seconds rate_is_good_for{10};
 constexpr std::uint64_t page = 4096;
 constexpr std::uint64_t kib = 1024;
 constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
@@ -57,13 +61,16 @@ FollowedLauncher::FollowedLauncher(std::string pod_uid, const launcher::Domain& 
       vmi_(domain.name),
       vmi_uid_(domain.vmi_uid),
       marked_at_(made.marked_at),
+      followed_since_(now),
       observed_(made.observed),
       assumed_(made.assumed),
       escalation_(made.escalation),
-      machine_(settings_for(made, domain.vmi_uid), made.leader_heard) {
+      machine_(settings_for(made, domain.vmi_uid), made.leader_heard),
+      node_ends_(made.node_ends) {
+    if (made.leader_lost) {
+        machine_.lost_leader();
+    }
     keep(domain);
-    kubelet_grace_ = made.kubelet_grace;
-    node_ends_ = made.node_ends;
     look_ahead(now);
     saw(&domain, now);
 }
@@ -84,6 +91,21 @@ void FollowedLauncher::saw(const launcher::Domain* domain, SteadyTime now) {
     keep(*domain);
     const auto ago = std::chrono::floor<std::chrono::milliseconds>(now - marked_at_);
     machine_.saw_launcher(launcher_facts(*domain), now, ago);
+}
+
+void FollowedLauncher::measured(const launcher::DomainStats& stats, SteadyTime now) {
+    const auto before = stats_ ? stats_->dirty_mib_s : std::nullopt;
+    stats_ = stats;
+    if (stats.dirty_mib_s) {
+        rate_at_ = now;
+    } else {
+        stats_->dirty_mib_s = before;
+    }
+}
+
+bool FollowedLauncher::wants_dirty_rate(SteadyTime now) const {
+    return !is_over() && !gone_ && !machine_.is_running() &&
+           (!rate_at_ || now - *rate_at_ >= rate_is_good_for);
 }
 
 void FollowedLauncher::saw_vmi(migration::VmiFacts facts, SteadyTime now) {
@@ -174,6 +196,16 @@ void FollowedLauncher::look_ahead(SteadyTime now) {
     machine_.saw_outlook(outlook_, now);
 }
 
+void FollowedLauncher::kubelet_gives(std::optional<std::chrono::seconds> grace, SteadyTime now) {
+    if (grace && now - followed_since_ <= kubelet_looks_within) {
+        kubelet_grace_ = std::min(kubelet_grace_.value_or(*grace), *grace);
+    }
+}
+
+std::chrono::seconds FollowedLauncher::pod_grace() const noexcept {
+    return domain_grace_.value_or(migration::StopTimes{}.vmi_grace) + migration::pod_patience;
+}
+
 std::optional<std::chrono::milliseconds> FollowedLauncher::take_abort() {
     const auto took = machine_.abort_took();
     return took && !std::exchange(abort_taken_, true) ? took : std::nullopt;
@@ -205,11 +237,11 @@ migration::MoveSubject FollowedLauncher::subject(SteadyTime now) const {
         subject.times.pod_grace = pod_->grace;
         subject.times.deletion_grace = pod_->deletion_grace;
         subject.times.launcher_grace = pod_->launcher_grace;
-        // Who deletes a pod by the API says himself how long it has.
-        if (!pod_->deletion_grace) {
-            subject.times.kubelet_grace = kubelet_grace_;
-        }
         subject.pod_failed = pod_->phase == "Failed";
+    }
+    // Who deletes a pod by the API says himself how long it has.
+    if (!pod_ || !pod_->deletion_grace) {
+        subject.times.kubelet_grace = kubelet_grace_;
     }
     if (node_ends_) {
         const auto ends = std::chrono::floor<std::chrono::seconds>(*node_ends_ - marked_at_);

@@ -32,11 +32,10 @@ public:
         migration::EvacuationSettings settings;  ///< all but the VMI's UID
         migration::MoveAssumptions assumed;
         SteadyTime leader_heard;
-        SteadyTime marked_at;   ///< at the latest
-        bool observed = false;  ///< nothing is held or asked for; what would be is told
+        bool leader_lost = false;  ///< nothing reaches it now
+        SteadyTime marked_at;      ///< at the latest
+        bool observed = false;     ///< nothing is held or asked for; what would be is told
         migration::Escalation escalation = migration::Escalation::none;
-        /// By the kubelet's own right, at the mark; none: not known to be less than others.
-        std::optional<std::chrono::seconds> kubelet_grace = {};
         std::optional<SteadyTime> node_ends = {};  ///< as node_ends()
     };
 
@@ -46,7 +45,10 @@ public:
 
     /// What its launcher says now; null: it is gone, or has no domain any more.
     void saw(const launcher::Domain* domain, SteadyTime now);
-    void measured(const launcher::DomainStats& stats) { stats_ = stats; }
+    /// A dirty rate stays until another one is measured.
+    void measured(const launcher::DomainStats& stats, SteadyTime now);
+    /// It is worth a measurement: not while a migration runs, of which libvirt tells itself.
+    [[nodiscard]] bool wants_dirty_rate(SteadyTime now) const;
     /// What virt-handler or the leader's watches know, which may lag.
     void saw_vmi(migration::VmiFacts facts, SteadyTime now);
     void take(const EvacuationFacts& facts, SteadyTime now);
@@ -56,6 +58,11 @@ public:
     /// Whatever stops it, the node's pods are killed then; none: they are not. Counts from the next
     /// look_ahead() on.
     void node_ends(std::optional<SteadyTime> at) { node_ends_ = at; }
+    /// What the kubelet gives who is told to stop now, as of Made::kubelet_grace: it and this agent
+    /// do not look in the same moment, so the least of the first seconds counts.
+    void kubelet_gives(std::optional<std::chrono::seconds> grace, SteadyTime now);
+    /// As KubeVirt makes its pod.
+    [[nodiscard]] std::chrono::seconds pod_grace() const noexcept;
     /// The slowest abort that was seen on this node, from the next look_ahead() on.
     void set_slowest_abort(std::chrono::milliseconds slowest) noexcept { slowest_abort_ = slowest; }
     /// How long aborting its migration took; once, after it ended.
@@ -100,6 +107,7 @@ private:
     std::string vmi_;
     std::string vmi_uid_;
     SteadyTime marked_at_;
+    SteadyTime followed_since_;
     bool observed_ = false;
     std::string verdict_;  ///< what would have been done; while observed, once it is known
     migration::MoveAssumptions assumed_;
@@ -117,6 +125,7 @@ private:
     std::optional<SteadyTime> node_ends_;
     bool gone_ = false;
     std::optional<launcher::DomainStats> stats_;
+    std::optional<SteadyTime> rate_at_;
     std::optional<std::chrono::seconds> vmi_grace_;
     bool vmi_told_ = false;
     bool liveness_kill_ = false;  ///< its leader read so

@@ -25,9 +25,18 @@ Result<std::string> read_boot_id(const std::filesystem::path& path) {
     return text;
 }
 
+/// By the wall clock, which may have been set since: what lies ahead is not known.
+std::optional<SteadyTime> last_alive(const std::filesystem::path& file, SteadyTime now) {
+    std::error_code error;
+    const auto written = std::filesystem::last_write_time(file, error);
+    const auto age = std::filesystem::file_time_type::clock::now() - written;
+    return error || age.count() < 0 ? std::nullopt
+                                    : std::optional{now - std::chrono::ceil<milliseconds>(age)};
+}
+
 }  // namespace
 
-Result<MarkTimes> read_marks(const std::filesystem::path& file,
+Result<KeptMarks> read_marks(const std::filesystem::path& file,
                              const std::filesystem::path& boot_id, SteadyTime now) {
     const auto boot = read_boot_id(boot_id);
     if (!boot) {
@@ -35,7 +44,7 @@ Result<MarkTimes> read_marks(const std::filesystem::path& file,
     }
     const auto text = read_file(file, marks_bytes);
     if (!text) {
-        return text.error().code == Errc::not_found ? Result<MarkTimes>{} : fail(text.error());
+        return text.error().code == Errc::not_found ? Result<KeptMarks>{} : fail(text.error());
     }
     std::istringstream lines(*text);
     std::string key;
@@ -45,10 +54,12 @@ Result<MarkTimes> read_marks(const std::filesystem::path& file,
         return fail(Errc::invalid,
                     file.string() + ": expected \"boot\" and an id, found " + log_value(key));
     }
-    MarkTimes marks;
+    KeptMarks kept;
     if (value != *boot) {
-        return marks;
+        return kept;
     }
+    kept.alive = last_alive(file, now);
+    auto& marks = kept.marks;
     while (marks.size() < marks_limit && lines >> key >> value) {
         const auto ms = whole_number(value);
         if (!ms || *ms > most_ms) {
@@ -60,7 +71,7 @@ Result<MarkTimes> read_marks(const std::filesystem::path& file,
             marks.emplace(key, time);
         }
     }
-    return marks;
+    return kept;
 }
 
 Status write_marks(const std::filesystem::path& file, const std::filesystem::path& boot_id,
@@ -75,6 +86,15 @@ Status write_marks(const std::filesystem::path& file, const std::filesystem::pat
         text += pod + " " + std::to_string(ms.count()) + "\n";
     }
     return write_file_atomically(file, text);
+}
+
+Status note_alive(const std::filesystem::path& file) {
+    std::error_code error;
+    std::filesystem::last_write_time(file, std::filesystem::file_time_type::clock::now(), error);
+    if (error) {
+        return fail(Errc::unavailable, file.string() + ": " + error.message());
+    }
+    return {};
 }
 
 }  // namespace scout::agent

@@ -115,6 +115,31 @@ TEST_F(EvacuationTimeTest, GuestThatWritesTooFastIsMovedByAPolicyOfItsOwnWhereTh
     }
 }
 
+/// Nobody else has it measured in stock KubeVirt.
+TEST_F(EvacuationTimeTest, HowFastAGuestWritesIsMeasuredAndStaysKnownForAWhile) {
+    hear_rules();
+    vm("a");
+    say("p1", marked("a"));
+    EXPECT_FALSE(evacuations->wants_dirty_rate("p1"));
+    turn();
+    launcher::DomainStats stats;
+    stats.rss_kib = std::uint64_t{1} << 20U;
+    evacuations->measured("p1", stats);
+    EXPECT_TRUE(evacuations->wants_dirty_rate("p1"));
+    stats.dirty_mib_s = 100'000;
+    evacuations->measured("p1", stats);
+    EXPECT_FALSE(evacuations->wants_dirty_rate("p1"));
+    stats.dirty_mib_s.reset();
+    evacuations->measured("p1", stats);
+    EXPECT_FALSE(evacuations->wants_dirty_rate("p1"));
+    pass(10s);
+    EXPECT_TRUE(evacuations->wants_dirty_rate("p1"));
+    settle();
+    EXPECT_EQ(allowed("a"), true);
+    EXPECT_THAT(reason_of("p1"), HasSubstr("does not end"));
+    EXPECT_FALSE(evacuations->wants_dirty_rate("p1")) << "it is over";
+}
+
 TEST_F(EvacuationTimeTest, OddNumbersOfALauncherOverflowNothing) {
     hear_rules();
     vm("a");
@@ -128,6 +153,74 @@ TEST_F(EvacuationTimeTest, OddNumbersOfALauncherOverflowNothing) {
     evacuations->measured("p1", stats);
     settle();
     EXPECT_EQ(allowed("a"), true);
+}
+
+/// virt-handler asks nobody meanwhile, and the launcher's time passes all the same.
+TEST_F(EvacuationTimeTest, MarkThatNoAgentSawCountsFromWhenOneWasThere) {
+    const auto left = [this](const std::string& pod) {
+        return std::chrono::duration_cast<std::chrono::seconds>(
+            evacuations->followed().at(pod).machine().stop_by() - clock.steady());
+    };
+    for (const auto& [alive, seconds] :
+         {std::pair{std::optional{12s}, 35s - 12s}, std::pair{std::optional{600s}, 35s - 30s},
+          std::pair{std::optional<std::chrono::seconds>{}, 35s - 30s}}) {
+        start_agent();
+        evacuations->remember(
+            {.marks = {}, .alive = alive ? std::optional{clock.steady() - *alive} : std::nullopt});
+        hear_rules();
+        vm("a");
+        vm("b");
+        say("p1", marked("a"));
+        say("p2", domain_of("b"));
+        turn();
+        EXPECT_EQ(left("p1"), seconds);
+        say("p2", marked("b"));
+        turn();
+        EXPECT_EQ(left("p2"), 35s) << "it was seen before it was marked";
+        domains.clear();
+        cluster.clear();
+    }
+    start_agent();
+    evacuations->remember({});
+    hear_rules();
+    turn();
+    pass(20s);
+    vm("a");
+    say("p1", marked("a"));
+    turn();
+    EXPECT_EQ(left("p1"), 35s) << "a launcher that came since";
+}
+
+/// The kubelet and the agent do not look in the same moment.
+TEST_F(EvacuationTimeTest, WhatTheKubeletGivesCountsThoughItIsSeenALittleLater) {
+    std::optional<std::chrono::seconds> gives;
+    evacuations = std::make_unique<Evacuations>(
+        Evacuations::Options{.node = "n1", .kubelet_grace = [&gives](auto) { return gives; }},
+        clock, *metrics, [] {});
+    hear_rules();
+    vm("a");
+    say("p1", marked("a"));
+    turn();
+    const auto& machine = evacuations->followed().at("p1").machine();
+    const auto marked_at = clock.steady();
+    EXPECT_EQ(machine.stop_by(), marked_at + 35s);
+
+    pass(5s);
+    gives = 25s;
+    turn();
+    EXPECT_EQ(machine.stop_by(), marked_at + 15s);
+    gives = std::nullopt;
+    turn();
+    EXPECT_EQ(machine.stop_by(), marked_at + 15s) << "what it began it goes on with";
+
+    say("p2", marked("b"));
+    vm("b");
+    turn();
+    pass(20s);
+    gives = 5s;
+    turn();
+    EXPECT_EQ(evacuations->followed().at("p2").machine().stop_by(), marked_at + 5s + 35s)
+        << "what began long ago is no eviction of now";
 }
 
 }  // namespace

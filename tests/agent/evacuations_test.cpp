@@ -252,7 +252,7 @@ TEST_F(EvacuationsTest, RestartDoesNotGiveAGuestsLastSecondsAway) {
     pass(30s);
     const auto kept = evacuations->marks();
     start_agent();
-    evacuations->remember(kept);
+    evacuations->remember({.marks = kept});
     hear_rules();
     settle();
     live(3s);
@@ -391,11 +391,22 @@ TEST_F(EvacuationsTest, WatchThatIsBehindALiveListDoesNotEndAMove) {
     EXPECT_EQ(state_of("p1"), "moving");
     EXPECT_THAT(steps, testing::Not(Contains("evict")));
 
+    // However long it is behind: what is there is asked for live.
+    pass(2s);
+    steps.clear();
+    evacuations->take(
+        EvacuationFacts{.vmi_uid = "uid-a", .moves = std::vector<migration::MoveFacts>{}});
+    settle();
+    EXPECT_EQ(state_of("p1"), "moving");
+    EXPECT_THAT(steps, testing::ElementsAre("list-moves"));
+
+    cluster.at("uid-a").moves.clear();
     pass(2s);
     evacuations->take(
         EvacuationFacts{.vmi_uid = "uid-a", .moves = std::vector<migration::MoveFacts>{}});
     settle();
     EXPECT_EQ(state_of("p1"), "released");
+    EXPECT_THAT(reason_of("p1"), HasSubstr("was deleted"));
 }
 
 TEST_F(EvacuationsTest, HostileLeaderChangesNothingThatItShallNot) {

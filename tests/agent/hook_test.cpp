@@ -179,6 +179,24 @@ TEST_F(HookTest, LauncherThatHangsIsNotWaitedFor) {
     EXPECT_FALSE(call(vmi_json("uid-b")).ok());
 }
 
+TEST_F(HookTest, HowFastItsGuestWritesIsMeasuredOfWhoIsToldToStop) {
+    on_loop([this] {
+        launchers.numbers = launcher::DomainStats{};
+        launchers.rate = 20;
+    });
+    hear_rules();
+    say("p1", test::domain_of("a", false));
+    EXPECT_TRUE(call(vmi_json("uid-a")).ok());
+    EXPECT_EQ(launchers.rated, 0U);
+    say("p1", test::domain_of("a", true));
+    EXPECT_FALSE(call(vmi_json("uid-a")).ok());
+    EXPECT_TRUE(test::wait_until([this] {
+        unsigned rated = 0;
+        on_loop([this, &rated] { rated = launchers.rated; });
+        return rated == 1;
+    }));
+}
+
 TEST_F(HookTest, WhatIsNotUnderstoodIsAllowed) {
     hear_rules();
     say("p1", test::domain_of("a", true));

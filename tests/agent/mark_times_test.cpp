@@ -17,7 +17,9 @@ class MarkTimesTest : public testing::Test {
 protected:
     MarkTimesTest() { folder.write("boot", "b-1\n"); }
 
-    [[nodiscard]] Result<MarkTimes> read() const { return read_marks(file, boot, now); }
+    [[nodiscard]] Result<MarkTimes> read() const {
+        return read_marks(file, boot, now).map([](KeptMarks kept) { return kept.marks; });
+    }
 
     test::TemporaryFolder folder;
     std::filesystem::path file = folder.path() / "marks";
@@ -32,6 +34,22 @@ TEST_F(MarkTimesTest, NextAgentOfThisBootKnowsThem) {
     EXPECT_EQ(read().value(), marks);
     now -= 15s;
     EXPECT_THAT(read().value(), IsEmpty());
+}
+
+TEST_F(MarkTimesTest, TheFileTellsWhenTheAgentWasAliveLast) {
+    const auto alive = [this] { return read_marks(file, boot, now).value().alive; };
+    EXPECT_EQ(alive(), std::nullopt);
+    EXPECT_FALSE(note_alive(file));
+    ASSERT_TRUE(write_marks(file, boot, {}));
+    const auto written = std::filesystem::last_write_time(file);
+    std::filesystem::last_write_time(file, written - 20s);
+    ASSERT_TRUE(alive());
+    EXPECT_LE(*alive(), now - 20s);
+    EXPECT_GT(*alive(), now - 30s);
+    ASSERT_TRUE(note_alive(file));
+    EXPECT_GT(*alive(), now - 10s);
+    std::filesystem::last_write_time(file, written + 1h);
+    EXPECT_EQ(alive(), std::nullopt) << "the clock was set";
 }
 
 TEST_F(MarkTimesTest, ThoseOfAnotherBootAreNone) {
