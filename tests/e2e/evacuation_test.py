@@ -243,6 +243,39 @@ class EvacuationTest(StoryTest):
         self.event("vm", "mark")
 
 
+class AwayTest(StoryTest):
+    """Who is needed is not there: the guest has its shutdown all the same."""
+
+    def expect_shutdown(self, seconds=90.0):
+        end = self.end_of(seconds=seconds)
+        self.assertEqual(end["event"], "guest-stopped", end)
+        self.assertEqual(len(self.told("vm", "acpi")), 1)
+
+    def test_01_the_agent_at_the_mark(self):
+        self.vm(strategy="External", grace=10)  # it is killed 25 s after the mark
+        self.stop("n1", signal.SIGKILL)
+        self.tell("mark")
+        time.sleep(12)
+        self.start_agent("n1")
+        self.expect_shutdown()
+
+    def test_02_the_object_of_its_node(self):
+        self.vm(node="n2", grace=20)
+        self.api.call("DELETE", "/api/v1/nodes/n2")
+        self.tell("mark")
+        self.expect_shutdown()
+        self.expect_no_request()
+
+    def test_03_the_api_server(self):
+        """virt-handler asks after 20 s and after 41 s; the guest is killed after 55 s."""
+        self.vm(node="n3", grace=40)
+        self.tell_bed("stop apiserver")
+        self.standin.tell(f"mark {self.space}/vm")
+        self.event("vm", "mark")
+        self.expect_shutdown()
+        self.tell_bed("start apiserver")
+
+
 class LeadersTest(StoryTest):
     """The leader dies in the middle."""
 

@@ -31,13 +31,15 @@ const (
 )
 
 var (
-	vmis      = schema.GroupVersionResource{Group: "kubevirt.io", Version: "v1", Resource: "virtualmachineinstances"}
-	moves     = schema.GroupVersionResource{Group: "kubevirt.io", Version: "v1", Resource: "virtualmachineinstancemigrations"}
-	kubevirts = schema.GroupVersionResource{Group: "kubevirt.io", Version: "v1", Resource: "kubevirts"}
-	plugins   = schema.GroupVersionResource{Group: "plugin.kubevirt.io", Version: "v1alpha1", Resource: "plugins"}
-	pods      = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
-	nodes     = schema.GroupVersionResource{Version: "v1", Resource: "nodes"}
-	events    = schema.GroupVersionResource{Version: "v1", Resource: "events"}
+	vmis       = schema.GroupVersionResource{Group: "kubevirt.io", Version: "v1", Resource: "virtualmachineinstances"}
+	moves      = schema.GroupVersionResource{Group: "kubevirt.io", Version: "v1", Resource: "virtualmachineinstancemigrations"}
+	kubevirts  = schema.GroupVersionResource{Group: "kubevirt.io", Version: "v1", Resource: "kubevirts"}
+	policies   = schema.GroupVersionResource{Group: "migrations.kubevirt.io", Version: "v1alpha1", Resource: "migrationpolicies"}
+	plugins    = schema.GroupVersionResource{Group: "plugin.kubevirt.io", Version: "v1alpha1", Resource: "plugins"}
+	pods       = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+	nodes      = schema.GroupVersionResource{Version: "v1", Resource: "nodes"}
+	events     = schema.GroupVersionResource{Version: "v1", Resource: "events"}
+	namespaces = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 )
 
 // cluster is the API server, asked in the name of each of KubeVirt's accounts, and caches of it.

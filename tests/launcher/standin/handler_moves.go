@@ -147,6 +147,10 @@ func (h *handler) carry(ctx context.Context, vmi object, launcher *running, take
 	if h.times.command != "" {
 		return h.carryBy(ctx, vmi)
 	}
+	numbers := objectOf(vmi, "status", "migrationState", "migrationConfiguration")
+	if switches := switchesAfter(vmi, numbers); switches > 0 && switches < takes {
+		takes = switches
+	}
 	ended := time.NewTimer(takes)
 	defer ended.Stop()
 	watch := time.NewTicker(20 * time.Millisecond)

@@ -214,12 +214,22 @@ func (m *migrationController) handOff(ctx context.Context, one *step) error {
 	if one.pod == nil || isDeleting(one.pod) || isFinal(textOf(one.pod, "status", "phase")) {
 		return m.fail(ctx, one, "target pod is down")
 	}
+	policy, err := m.policyFor(ctx, one.vmi)
+	if err != nil {
+		return err
+	}
+	numbers := m.configurationOf()
+	state := object{"migrationConfiguration": numbers}
+	if name := byPolicy(numbers, policy); name != "" {
+		state["migrationPolicyName"] = name
+	}
 	source := m.nameOfSource(one)
 	uid, node := textOf(one.move, "metadata", "uid"), textOf(one.pod, "spec", "nodeName")
-	err := m.cluster.change(ctx, m.cluster.controller, vmis, keyOf(one.vmi), "", func(vmi object) bool {
-		set(vmi, object{"migrationUid": uid, "targetNode": node, "sourceNode": textOf(vmi, "status", "nodeName"),
-			"targetPod": textOf(one.pod, "metadata", "name"), "sourcePod": source,
-			"migrationConfiguration": m.configurationOf()}, "status", "migrationState")
+	state["migrationUid"], state["targetNode"] = uid, node
+	state["targetPod"], state["sourcePod"] = textOf(one.pod, "metadata", "name"), source
+	err = m.cluster.change(ctx, m.cluster.controller, vmis, keyOf(one.vmi), "", func(vmi object) bool {
+		state["sourceNode"] = textOf(vmi, "status", "nodeName")
+		set(vmi, state, "status", "migrationState")
 		set(vmi, node, "metadata", "labels", targetNodeKey)
 		return true
 	})
