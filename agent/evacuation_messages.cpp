@@ -42,7 +42,8 @@ ToldVmi vmi_from(const v1::VmiFacts& vmi) {
                       .marked_node = wire::cut(vmi.marked_node()),
                       .strategy = strategy.value_or(migration::EvictionStrategy::none),
                       .migratable = vmi.migratable(),
-                      .not_migratable = wire::cut(vmi.not_migratable())},
+                      .not_migratable = wire::cut(vmi.not_migratable()),
+                      .node_gone = vmi.node_gone()},
             .grace = in_range(vmi.grace_seconds())};
 }
 

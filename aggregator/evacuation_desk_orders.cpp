@@ -195,6 +195,10 @@ OrderLeave EvacuationDesk::check_step(const OrderTicket& ticket, const Entry& en
         return not_now("evacuation.mode is " + std::string{cluster::to_string(mode)} +
                        ": nothing is begun");
     }
+    if (begins_something(step) && view_.is_gone(ticket.node)) {
+        return not_now("there is no Node object " + ticket.node +
+                       ": KubeVirt moves nothing from there");
+    }
     const bool under_way =
         step == EvacuationStep::escalate && entry.named.state == migration::EvacuationState::moving;
     if (begins_something(step) && !is_waiting(entry.named.state) && !under_way) {
@@ -239,6 +243,9 @@ OrderLeave EvacuationDesk::check_object(const OrderTicket& ticket, const Entry& 
 
 void EvacuationDesk::finished(const OrderTicket& ticket, StepOutcome outcome,
                               v1::EvacuationResult result) {
+    if (result.has_vmi()) {
+        result.mutable_vmi()->set_node_gone(view_.is_gone(result.vmi().node()));
+    }
     learn(ticket, outcome, result);
     if (ticket.order.step == EvacuationStep::escalate && outcome == StepOutcome::done) {
         spdlog::info("a move has a policy of its own node={} vmi_uid={}", log_value(ticket.node),

@@ -37,7 +37,13 @@ EvacuationView::EvacuationView(Sources sources) : sources_(sources) {
         }
         tell({});
     });
+    sources_.nodes.on_change([this](const auto& change) {
+        if (!change.before || !change.now) {
+            tell({});
+        }
+    });
     sources_.migrations.on_synced([this] { tell({}); });
+    sources_.nodes.on_synced([this] { tell({}); });
 }
 
 void EvacuationView::tell(std::string_view vmi_uid) const {
@@ -117,6 +123,10 @@ bool EvacuationView::is_on(const NamedEvacuation& named, std::string_view node) 
 kube::Informer<kube::Vmi>::Pointer EvacuationView::vmi(const NamedEvacuation& named) const {
     auto found = sources_.vmis.find(named.space, named.vmi);
     return found && found->meta.uid == named.vmi_uid ? found : nullptr;
+}
+
+bool EvacuationView::is_gone(std::string_view node) const {
+    return !node.empty() && sources_.nodes.synced() && !sources_.nodes.find({}, node);
 }
 
 std::string EvacuationView::strategy() const {
@@ -201,8 +211,9 @@ v1::EvacuationFacts EvacuationView::facts(const NamedEvacuation& named, std::str
     }
     const auto seen = vmi(named);
     if (seen) {
-        *facts.mutable_vmi() =
-            to_wire(cluster::vmi_facts(*seen, strategy()), cluster::grace_of(*seen));
+        auto of_vmi = cluster::vmi_facts(*seen, strategy());
+        of_vmi.node_gone = is_gone(of_vmi.node);
+        *facts.mutable_vmi() = to_wire(of_vmi, cluster::grace_of(*seen));
         const auto space = sources_.namespaces.find({}, named.space);
         *facts.mutable_numbers() = to_wire(cluster::migration_numbers(
             *seen, space ? space->labels : kube::Labels{}, policies_, kubevirt));

@@ -19,6 +19,7 @@
 #include "kube/objects/launcher_pod.h"
 #include "kube/objects/migration.h"
 #include "kube/objects/migration_policy.h"
+#include "kube/objects/node.h"
 #include "kube/objects/vmi.h"
 #include "migration/escalation.h"
 #include "migration/migration_policy.h"
@@ -39,6 +40,7 @@ public:
         kube::Informer<kube::LauncherPod>& launchers;
         kube::Informer<kube::MigrationPolicy>& policies;
         kube::Informer<kube::LabelledObject>& namespaces;
+        kube::Informer<kube::Node>& nodes;
     };
     /// Of a VMI with that uid, or of all if it is empty.
     using Handler = std::function<void(std::string_view vmi_uid)>;
@@ -81,6 +83,8 @@ public:
     [[nodiscard]] std::vector<MoveWithPolicy> moves_with_policy() const;
     /// The VMI is not there any more, or runs elsewhere.
     [[nodiscard]] bool has_left(const NamedEvacuation& named, std::string_view node) const;
+    /// There is no Node object of that name.
+    [[nodiscard]] bool is_gone(std::string_view node) const;
     /// spec.configuration.evictionStrategy of the KubeVirt object that is in force.
     [[nodiscard]] std::string strategy() const;
     [[nodiscard]] std::string kubevirt_version() const;

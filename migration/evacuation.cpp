@@ -15,6 +15,8 @@ using Why = EvacuationWhy;
 /// It tells its facts each 10 s.
 constexpr std::chrono::seconds leader_is_silent_after{15};
 constexpr const char* leaderless = "no leader of the aggregators is heard, who would move it";
+constexpr const char* no_node =
+    "there is no Node object of its node any more: KubeVirt moves nothing from there";
 
 std::string in_seconds(milliseconds time) {
     const auto tenths = std::max<std::int64_t>(0, time.count() / 100);
@@ -244,6 +246,9 @@ Evacuation::Reason Evacuation::why_no_move() const {
     if (outlook_.liveness_kill) {
         return {Why::unwanted, "its liveness probe had it killed: a moved guest would be as ill"};
     }
+    if (vmi_->node_gone) {
+        return {Why::unwanted, no_node};
+    }
     if (wanted_move(vmi_->strategy, vmi_->migratable) != WantedMove::none) {
         return {};
     }
@@ -300,6 +305,8 @@ void Evacuation::follow(SteadyTime now) {
     plan_escalation(now);
     if (auto reason = why_too_late(now); !reason.text.empty()) {
         give_up(std::move(reason));
+    } else if (waits_in_vain()) {
+        give_up({Why::unwanted, no_node});
     } else if (state_ == EvacuationState::moving) {
         return;
     } else if (auto other = why_no_move(); !other.text.empty()) {

@@ -65,6 +65,8 @@ struct VmiFacts {
     EvictionStrategy strategy = EvictionStrategy::none;
     bool migratable = false;
     std::string not_migratable;  ///< why; empty: it is, or no reason is given
+    /// `node` has no Node object: KubeVirt begins and cancels nothing there (dossier §16).
+    bool node_gone = false;
 };
 
 /// Of a VirtualMachineInstanceMigration; in their order.
@@ -237,6 +239,7 @@ private:
         std::string text;
     };
     [[nodiscard]] Reason why_no_move() const;
+    [[nodiscard]] bool waits_in_vain() const noexcept;
     [[nodiscard]] Reason why_too_late(SteadyTime now) const;
     [[nodiscard]] Reason closing(SteadyTime now) const;
     [[nodiscard]] std::optional<std::chrono::milliseconds> planned(SteadyTime now) const;

@@ -38,6 +38,12 @@ void Evacuation::plan_escalation(SteadyTime now) {
     escalation_due_ = !escalated_ && !fits(now) && may_escalate();
 }
 
+/// It was not begun before the Node object went, and does not begin without.
+bool Evacuation::waits_in_vain() const noexcept {
+    const auto* const move = unfinished();
+    return vmi_ && vmi_->node_gone && move != nullptr && move->phase == MovePhase::pending;
+}
+
 void Evacuation::follow_move(SteadyTime now) {
     if (!followed_.empty()) {
         const auto at = std::find_if(moves_.begin(), moves_.end(),

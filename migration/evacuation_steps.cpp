@@ -167,11 +167,13 @@ std::optional<EvacuationOrder> Evacuation::request() const {
 }
 
 /// The mark first: with it set KubeVirt makes a new migration for each one that is deleted (dossier
-/// §16). Then what is under way, by its phase, and then what may have come meanwhile.
+/// §16), but not without the Node object, and then takes no mark back. Then what is under way, by
+/// its phase, and then what may have come meanwhile.
 std::optional<EvacuationOrder> Evacuation::taking_back() const {
     const bool announced = vmi_ && vmi_->strategy == EvictionStrategy::external;
     const bool marked = is_marked_by_kubevirt() || (requested_ && !ours_) || perhaps_requested_;
-    if (marked && !mark_cancelled_ && !announced) {
+    const bool in_vain = vmi_ && vmi_->node_gone;
+    if (marked && !mark_cancelled_ && !announced && !in_vain) {
         return EvacuationOrder{EvacuationStep::cancel_mark, {}};
     }
     for (const auto& move : moves_) {

@@ -91,6 +91,7 @@ TEST(EvacuationMessagesTest, FactsComeIn) {
     vmi.set_eviction_strategy("External");
     vmi.set_migratable(true);
     vmi.set_grace_seconds(30);
+    vmi.set_node_gone(true);
     auto& move = *facts.add_moves();
     move.set_name("k-1");
     move.set_phase("TargetReady");
@@ -112,6 +113,7 @@ TEST(EvacuationMessagesTest, FactsComeIn) {
     EXPECT_EQ(taken.vmi->facts.strategy, migration::EvictionStrategy::external);
     EXPECT_EQ(taken.vmi->facts.marked_node, "n1");
     EXPECT_EQ(taken.vmi->grace, 30s);
+    EXPECT_TRUE(taken.vmi->facts.node_gone);
     ASSERT_TRUE(taken.moves);
     ASSERT_EQ(taken.moves->size(), 1U);
     EXPECT_EQ(taken.moves->front().phase, migration::MovePhase::prepared);

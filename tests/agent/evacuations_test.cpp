@@ -75,6 +75,8 @@ TEST_F(EvacuationsTest, LetsGoWhatNobodyShallMove) {
          },
          "DisksNotLiveMigratable"},
         {"ill", [](auto& one, auto&) { one.ill = true; }, "its liveness probe had it killed"},
+        {"without Node", [](auto& one, auto&) { one.vmi.facts.node_gone = true; },
+         "no Node object"},
         {"elsewhere", [](auto& one, auto&) { one.vmi.facts.node = "n9"; }, "runs on n9"},
     };
     for (const auto& row : rows) {

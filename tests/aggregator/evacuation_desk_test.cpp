@@ -90,6 +90,21 @@ TEST_F(EvacuationDeskTest, FactsTellWhatTheObjectsSay) {
     EXPECT_EQ(told.slots(), 2U);
 }
 
+TEST_F(EvacuationDeskTest, FactsTellOfANodeWithoutNodeObject) {
+    start();
+    open(1, "n1");
+    name(1);
+    ASSERT_THAT(facts(1), SizeIs(1));
+    EXPECT_FALSE(facts(1).back().vmi().node_gone());
+
+    api.remove("nodes", "n2");
+    api.remove("nodes", "n1");
+    ASSERT_TRUE(run_until([this] { return facts(1).back().vmi().node_gone(); }));
+    put_node("n1");
+    ASSERT_TRUE(run_until([this] { return !facts(1).back().vmi().node_gone(); }));
+    EXPECT_THAT(facts(1), SizeIs(3));
+}
+
 TEST_F(EvacuationDeskTest, FactsComeOnChangeAndEveryTenSecondsOnly) {
     start();
     open(1, "n1");

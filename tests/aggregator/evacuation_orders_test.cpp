@@ -122,6 +122,31 @@ TEST_F(EvacuationOrdersTest, ReadsAreAnsweredWithWhatIsThere) {
     EXPECT_EQ(result(1, 3).outcome(), Result::DONE);
 }
 
+/// KubeVirt would mark the VMI, move nothing, and not take the mark back.
+TEST_F(EvacuationOrdersTest, NothingIsBegunWithoutItsNodeObject) {
+    begin();
+    api.remove("nodes", "n1");
+    settle();
+    std::uint64_t id = 0;
+    for (const auto* step : {"stamp", "evict", "create-move", "escalate"}) {
+        order(1, ++id, step);
+        EXPECT_EQ(result(1, id).outcome(), Result::UNAVAILABLE) << step;
+        EXPECT_THAT(result(1, id).text(), HasSubstr("no Node object n1"));
+    }
+    EXPECT_THAT(calls(), IsEmpty());
+
+    api.answer = [](const auto& /*request*/) {
+        return respond(200, R"({"metadata":{"name":"web","namespace":"shop","uid":"vmi web",)"
+                            R"("resourceVersion":"7"},"status":{"nodeName":"n1"}})");
+    };
+    order(1, ++id, "read-vmi");
+    EXPECT_TRUE(result(1, id).vmi().node_gone());
+    put_node("n1");
+    settle();
+    order(1, ++id, "read-vmi");
+    EXPECT_FALSE(result(1, id).vmi().node_gone());
+}
+
 /// What was proven was proven of the names that it had.
 TEST_F(EvacuationOrdersTest, ALauncherThatIsNamedAnewIsProvenAnew) {
     put_vmi("db", "n2");

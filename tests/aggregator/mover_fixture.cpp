@@ -60,6 +60,9 @@ MoverFixture::MoverFixture() {
     objects.follow_vms();
     put_kubevirt({});
     put_config({{"mode", "act"}});
+    for (const auto* node : {"n1", "n2", "n3"}) {
+        api.put("nodes", {{"metadata", {{"name", node}}}});
+    }
     put_vmi("web", "n1");
     put_pod("virt-launcher-web-a", "web", "n1");
 }
@@ -79,7 +82,8 @@ void MoverFixture::start() {
                                                 .migrations = objects.migrations,
                                                 .launchers = objects.launchers,
                                                 .policies = objects.policies,
-                                                .namespaces = objects.namespaces},
+                                                .namespaces = objects.namespaces,
+                                                .nodes = objects.nodes},
                                     .settings = settings,
                                     .elector = elector,
                                     .events = events};

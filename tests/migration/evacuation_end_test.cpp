@@ -42,6 +42,46 @@ TEST_F(EvacuationEndTest, AfterAFailureThatLeavesNoTimeForAnotherItIsGivenUp) {
     EXPECT_EQ(machine.state(), State::released);
 }
 
+/// KubeVirt answers each evacuate/cancel with an error then (dossier §16).
+TEST_F(EvacuationEndTest, WithoutItsNodeObjectNoMarkIsTakenBack) {
+    mark();
+    expect_read(movable());
+    expect_list({});
+    expect(Step::dry_run, StepOutcome::done);
+    expect(Step::evict, StepOutcome::done);
+    auto forsaken = movable();
+    forsaken.marked_node = "n1";
+    forsaken.node_gone = true;
+    machine.saw_vmi(forsaken, now);
+    EXPECT_EQ(machine.state(), State::given_up);
+    EXPECT_THAT(machine.reason(), HasSubstr("no Node object"));
+    EXPECT_FALSE(vetoes());
+    expect_list({});
+    EXPECT_EQ(machine.state(), State::released);
+    EXPECT_FALSE(next());
+}
+
+TEST_F(EvacuationEndTest, WhatKubeVirtBeganBeforeItsNodeObjectWentGoesOnAndWhatWaitsDoesNot) {
+    for (const auto phase : {MovePhase::pending, MovePhase::running}) {
+        use(settings());
+        on_its_way(phase);
+        auto forsaken = movable();
+        forsaken.marked_node = "n1";
+        forsaken.node_gone = true;
+        machine.saw_vmi(forsaken, now);
+        if (phase == MovePhase::running) {
+            EXPECT_EQ(machine.state(), State::moving);
+            EXPECT_FALSE(next());
+            continue;
+        }
+        EXPECT_EQ(machine.state(), State::given_up);
+        expect(Step::delete_move, StepOutcome::done, "k-1");
+        moves({});
+        expect_list({});
+        EXPECT_EQ(machine.state(), State::released);
+    }
+}
+
 TEST_F(EvacuationEndTest, AMigrationThatAUserDeletesIsNotFollowedByAnother) {
     on_its_way();
     EXPECT_TRUE(vetoes());

@@ -169,6 +169,18 @@ TEST_F(EvacuationTest, AnIllGuestIsNotMoved) {
     EXPECT_THAT(machine.reason(), HasSubstr("liveness"));
 }
 
+TEST_F(EvacuationTest, NothingIsTriedOnANodeWithoutNodeObject) {
+    auto forsaken = movable();
+    forsaken.node_gone = true;
+    mark();
+    EXPECT_TRUE(vetoes());
+    expect_read(forsaken);
+    EXPECT_EQ(machine.state(), State::released);
+    EXPECT_THAT(machine.reason(), HasSubstr("no Node object"));
+    expect(Step::touch, StepOutcome::done);
+    EXPECT_FALSE(next());
+}
+
 TEST_F(EvacuationTest, OneThatDoesNotFitIsReleasedAtOnceSoThatItsGuestHasAllTheTime) {
     mark(moved_in(33s));
     expect_read(movable());
