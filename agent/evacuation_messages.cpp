@@ -43,7 +43,8 @@ ToldVmi vmi_from(const v1::VmiFacts& vmi) {
                       .strategy = strategy.value_or(migration::EvictionStrategy::none),
                       .migratable = vmi.migratable(),
                       .not_migratable = wire::cut(vmi.not_migratable()),
-                      .node_gone = vmi.node_gone()},
+                      .node_gone = vmi.node_gone(),
+                      .handed_off = vmi.handed_off()},
             .grace = in_range(vmi.grace_seconds())};
 }
 

@@ -250,6 +250,7 @@ migration::MoveSubject FollowedLauncher::subject(SteadyTime now) const {
     }
     subject.escalation = escalation_;
     subject.escalated = escalated_;
+    subject.handed_off = machine_.vmi() && machine_.vmi()->handed_off;
     subject.left = std::chrono::floor<std::chrono::milliseconds>(machine_.cancel_at() - now);
     subject.tied = tied_;
     subject.abort = {.emulated = emulated_, .seen = slowest_abort_};

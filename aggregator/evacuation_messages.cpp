@@ -107,6 +107,7 @@ v1::VmiFacts to_wire(const migration::VmiFacts& facts, std::chrono::seconds grac
     out.set_not_migratable(wire::cut(facts.not_migratable, reason_limit));
     out.set_grace_seconds(grace.count());
     out.set_node_gone(facts.node_gone);
+    out.set_handed_off(facts.handed_off);
     return out;
 }
 

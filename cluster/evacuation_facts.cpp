@@ -49,7 +49,8 @@ migration::VmiFacts vmi_facts(const kube::Vmi& vmi, std::string_view strategy) {
             .marked_node = vmi.evacuation_node.str(),
             .strategy = migration::effective_strategy(vmi.eviction_strategy.view(), strategy),
             .migratable = can && lost.empty(),
-            .not_migratable = can || said == nullptr ? std::move(lost) : said->reason.str()};
+            .not_migratable = can || said == nullptr ? std::move(lost) : said->reason.str(),
+            .handed_off = vmi.migration && vmi.migration->is_under_way()};
 }
 
 std::string_view phase_word(MovePhase phase) noexcept {

@@ -44,12 +44,16 @@ unsigned limit(const std::optional<std::int64_t>& said, unsigned otherwise) noex
     return static_cast<unsigned>(std::clamp<std::int64_t>(said.value_or(otherwise), 0, 1'000'000));
 }
 
-/// A migration keeps to what it was handed off with, whatever matches since (dossier §16). Null: it
-/// goes by none, or by one that is not there any more.
+/// A migration keeps to what it was handed off with, whatever matches since (dossier §16).
+bool is_under_way(const kube::Vmi& vmi) noexcept {
+    return vmi.migration && vmi.migration->is_under_way();
+}
+
+/// Null: it goes by none, or by one that is not there any more.
 const migration::MigrationPolicy* policy_for(
     const kube::Vmi& vmi, const kube::Labels& space,
     const std::vector<migration::MigrationPolicy>& policies) {
-    if (vmi.migration && !vmi.migration->uid.empty() && !vmi.migration->completed) {
+    if (is_under_way(vmi)) {
         const auto recorded = vmi.migration->policy.view();
         const auto found =
             std::find_if(policies.begin(), policies.end(),
@@ -95,11 +99,20 @@ migration::MigrationOverrides overrides_of(const kube::KubeVirt* kubevirt) {
 MigrationNumbers migration_numbers(const kube::Vmi& vmi, const kube::Labels& space,
                                    const std::vector<migration::MigrationPolicy>& policies,
                                    const kube::KubeVirt* kubevirt) {
+    MigrationNumbers numbers;
+    numbers.downtime_obeyed = lists_gate(kubevirt, stall_gate);
+    if (is_under_way(vmi) && vmi.migration->settings) {
+        // Of KubeVirt's own defaults, its object, and the policy.
+        numbers.settings =
+            migration::settings_in_force(overrides(*vmi.migration->settings), nullptr);
+        numbers.escalated = vmi.migration->policy == move_policy_name(vmi.meta.uid);
+        return numbers;
+    }
     const auto* const policy = policy_for(vmi, space, policies);
     const auto* const said = policy == nullptr ? nullptr : &policy->overrides;
-    return {.settings = migration::settings_in_force(overrides_of(kubevirt), said),
-            .downtime_obeyed = lists_gate(kubevirt, stall_gate),
-            .escalated = policy != nullptr && policy->name == move_policy_name(vmi.meta.uid)};
+    numbers.settings = migration::settings_in_force(overrides_of(kubevirt), said);
+    numbers.escalated = policy != nullptr && policy->name == move_policy_name(vmi.meta.uid);
+    return numbers;
 }
 
 MoveLimits move_limits(const kube::KubeVirt* kubevirt) noexcept {

@@ -67,6 +67,8 @@ struct VmiFacts {
     std::string not_migratable;  ///< why; empty: it is, or no reason is given
     /// `node` has no Node object: KubeVirt begins and cancels nothing there (dossier §16).
     bool node_gone = false;
+    /// A migration of it is with the virt-handlers, and has not ended: what it may use is settled.
+    bool handed_off = false;
 };
 
 /// Of a VirtualMachineInstanceMigration; in their order.

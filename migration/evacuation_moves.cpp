@@ -25,7 +25,7 @@ bool Evacuation::may_escalate() const {
     const auto* const move = unfinished();
     const auto last = escalated_ ? MovePhase::prepared : MovePhase::scheduling;
     const bool open = move == nullptr || move->phase <= last;
-    return outlook_.escalated && !escalation_useless_ && open && vmi_ &&
+    return outlook_.escalated && !escalation_useless_ && open && vmi_ && !vmi_->handed_off &&
            wanted_move(vmi_->strategy, vmi_->migratable) == WantedMove::move;
 }
 

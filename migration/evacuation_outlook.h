@@ -43,7 +43,8 @@ struct MoveSubject {
     bool pod_failed = false;
     bool liveness_kill = false;
     Escalation escalation = Escalation::none;
-    bool escalated = false;  ///< its settings are those of a policy that was made for this move
+    bool escalated = false;   ///< its settings are those of a policy that was made for this move
+    bool handed_off = false;  ///< its migration: other settings come too late for it
     /// Until when it must have ended, from now on; none: that is not known, and nothing is
     /// escalated.
     std::optional<std::chrono::milliseconds> left;

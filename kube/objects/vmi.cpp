@@ -13,8 +13,18 @@ namespace scout::kube {
     return read_members(value, Field{"name", target.name}, Field{"policy", target.policy});
 }
 
+[[nodiscard]] static Status read_json(JsonValue value, MigrationSettings& target) {
+    return read_migration_settings(value, target,
+                                   Field{"progressTimeout", target.progress_seconds});
+}
+
 [[nodiscard]] static Status read_json(JsonValue value, MigrationState& target) {
-    return read_migration_state(value, target);
+    auto status =
+        read_migration_state(value, target, Field{"migrationConfiguration", target.settings});
+    if (target.completed) {
+        target.settings.reset();
+    }
+    return status;
 }
 
 Status read_json(JsonValue value, ActivePods& target) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "kube/objects/kubevirt.h"
 #include "kube/objects/meta.h"
 
 namespace scout::kube {
@@ -38,8 +39,14 @@ struct MigrationState {
     bool completed = false;
     bool failed = false;
     bool abort_requested = false;
+    /// migrationConfiguration: what it was handed off with, that of its policy put in; of a VMI
+    /// whose migration has not ended.
+    std::optional<MigrationSettings> settings;
 
     bool operator==(const MigrationState&) const = default;
+
+    /// A migration was handed to the virt-handlers, and has not ended.
+    [[nodiscard]] bool is_under_way() const noexcept { return !uid.empty() && !completed; }
 };
 
 /// A launcher pod that status.activePods names.

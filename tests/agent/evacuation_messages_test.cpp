@@ -92,6 +92,7 @@ TEST(EvacuationMessagesTest, FactsComeIn) {
     vmi.set_migratable(true);
     vmi.set_grace_seconds(30);
     vmi.set_node_gone(true);
+    vmi.set_handed_off(true);
     auto& move = *facts.add_moves();
     move.set_name("k-1");
     move.set_phase("TargetReady");
@@ -114,6 +115,7 @@ TEST(EvacuationMessagesTest, FactsComeIn) {
     EXPECT_EQ(taken.vmi->facts.marked_node, "n1");
     EXPECT_EQ(taken.vmi->grace, 30s);
     EXPECT_TRUE(taken.vmi->facts.node_gone);
+    EXPECT_TRUE(taken.vmi->facts.handed_off);
     ASSERT_TRUE(taken.moves);
     ASSERT_EQ(taken.moves->size(), 1U);
     EXPECT_EQ(taken.moves->front().phase, migration::MovePhase::prepared);

@@ -133,6 +133,26 @@ TEST_F(MovePoliciesTest, WhatIsNotAllowedOrWouldBeForOthersIsRefused) {
     EXPECT_TRUE(made.empty());
 }
 
+/// It would be told of as escalated, and run as it was handed off.
+TEST_F(MovePoliciesTest, NoneIsMadeForAMoveThatWasHandedOff) {
+    const json::object labels{{"app", "web"}, {"kubevirt.io/nodeName", "n1"}};
+    json::object handed_off{{"migrationUid", "move m"}, {"migrationPolicyName", "theirs"}};
+    put_vmi("web", "n1", {{"migrationState", handed_off}}, {{"labels", labels}});
+    begin("moving");
+    EXPECT_TRUE(facts(1).back().vmi().handed_off());
+    order(1, 1, "escalate", "2");
+    EXPECT_EQ(result(1, 1).outcome(), Result::REFUSED);
+    EXPECT_THAT(result(1, 1).text(), HasSubstr("handed off already"));
+    EXPECT_TRUE(made.empty());
+
+    handed_off["completed"] = true;
+    put_vmi("web", "n1", {{"migrationState", handed_off}}, {{"labels", labels}});
+    settle();
+    EXPECT_FALSE(facts(1).back().vmi().handed_off());
+    order(1, 2, "escalate", "2");
+    EXPECT_EQ(result(1, 2).outcome(), Result::DONE) << result(1, 2).text();
+}
+
 TEST_F(MovePoliciesTest, WhatAPolicyForbidsExplicitlyIsNotDone) {
     theirs["spec"].as_object()["allowPostCopy"] = false;
     api.put("migrationpolicies", theirs);

@@ -78,6 +78,39 @@ TEST(MigrationNumbersTest, AMoveKeepsToThePolicyThatItWasHandedOffWith) {
     EXPECT_FALSE(is_escalated());
 }
 
+/// Neither a policy that was edited or removed since, nor another KubeVirt object.
+TEST(MigrationNumbersTest, AMoveKeepsToTheNumbersThatItWasHandedOffWith) {
+    kube::KubeVirt kubevirt;
+    kubevirt.migrations.progress_seconds = 30;
+    kube::MigrationPolicy edited;
+    edited.meta.name = move_policy_name("u-1");
+    edited.settings.allow_post_copy = false;
+    kube::Vmi vmi;
+    vmi.meta.uid = "u-1";
+    auto& move = vmi.migration.emplace();
+    move.uid = "m-1";
+    move.policy = SharedText{edited.meta.name};
+    auto& recorded = move.settings.emplace();
+    recorded.allow_post_copy = true;
+    recorded.completion_seconds_per_gib = 2;
+    recorded.progress_seconds = 77;
+    recorded.bandwidth = SharedText{"64Mi"};
+    for (const auto& policies :
+         {std::vector<migration::MigrationPolicy>{}, std::vector{plain_policy(edited)}}) {
+        const auto numbers = migration_numbers(vmi, {}, policies, &kubevirt);
+        EXPECT_TRUE(numbers.settings.allow_post_copy);
+        EXPECT_EQ(numbers.settings.completion_per_gib, 2s);
+        EXPECT_EQ(numbers.settings.progress, 77s);
+        EXPECT_EQ(numbers.settings.bandwidth, migration::Quantity{64ULL << 20U});
+        EXPECT_TRUE(numbers.escalated);
+    }
+    move.policy = SharedText{"theirs"};
+    EXPECT_FALSE(migration_numbers(vmi, {}, {}, &kubevirt).escalated);
+
+    move.completed = true;
+    EXPECT_EQ(migration_numbers(vmi, {}, {}, &kubevirt).settings.progress, 30s) << "the next one";
+}
+
 TEST(MigrationNumbersTest, WhatCannotBeReadIsNotSaid) {
     kube::KubeVirt kubevirt;
     kubevirt.migrations.bandwidth = SharedText{"fast"};

@@ -199,6 +199,7 @@ TEST(VmiDecoderTest, ReadsSpecAndStatus) {
         "migrationState":{"migrationUid":"m1","sourceNode":"n1","targetNode":"n2",
           "targetPod":"virt-launcher-a-2","startTimestamp":"2026-11-27T21:39:46.5Z",
           "completed":true,"failed":true,"mode":"PreCopy","failureReason":"no",
+          "migrationConfiguration":{"allowPostCopy":true},
           "targetDirectMigrationNodePorts":{"1":2}}}})");
 
     ASSERT_TRUE(vmi) << vmi.error().message;
@@ -221,7 +222,28 @@ TEST(VmiDecoderTest, ReadsSpecAndStatus) {
     EXPECT_EQ(vmi->migration->uid, "m1");
     EXPECT_EQ(vmi->migration->start, WallTime{1795815586500ms});
     EXPECT_TRUE(vmi->migration->failed);
+    EXPECT_FALSE(vmi->migration->is_under_way());
+    EXPECT_FALSE(vmi->migration->settings) << "it has ended";
     EXPECT_EQ(find_condition(vmi->conditions, "Ready"), nullptr);
+}
+
+TEST(VmiDecoderTest, TakesWhatItsMigrationRunsBy) {
+    const auto vmi = decode(&kube::decode_vmi, R"({"metadata":{"name":"a"},"status":{
+        "migrationState":{"migrationUid":"m1","migrationPolicyName":"p","migrationConfiguration":{
+          "nodeDrainTaintKey":"kubevirt.io/drain","parallelMigrationsPerCluster":5,
+          "allowAutoConverge":false,"bandwidthPerMigration":"64Mi","completionTimeoutPerGiB":2,
+          "progressTimeout":30,"unsafeMigrationOverride":false,"allowPostCopy":true,
+          "allowWorkloadDisruption":true,"disableTLS":false}}}})");
+    ASSERT_TRUE(vmi) << vmi.error().message;
+    ASSERT_TRUE(vmi->migration);
+    EXPECT_TRUE(vmi->migration->is_under_way());
+    EXPECT_EQ(vmi->migration->policy, "p");
+    ASSERT_TRUE(vmi->migration->settings);
+    EXPECT_EQ(vmi->migration->settings->bandwidth, "64Mi");
+    EXPECT_EQ(vmi->migration->settings->completion_seconds_per_gib, 2);
+    EXPECT_EQ(vmi->migration->settings->progress_seconds, 30);
+    EXPECT_EQ(vmi->migration->settings->allow_post_copy, true);
+    EXPECT_EQ(vmi->migration->settings->allow_auto_converge, false);
 }
 
 TEST(VmiDecoderTest, TakesItsMemoryFromWhereItIsTold) {

@@ -82,6 +82,37 @@ TEST_F(EvacuationEscalationTest, OneThatWasHandedOffIsNot) {
     expect(Step::delete_target, StepOutcome::done, "p-1");
 }
 
+/// The watch of its VMI tells so before that of its migrations, or the other way round.
+TEST_F(EvacuationEscalationTest, OneWhoseVmiWasHandedOffIsNot) {
+    auto handed_off = movable();
+    handed_off.handed_off = true;
+    mark(needing_more());
+    expect_read(movable());
+    const auto list = next();
+    ASSERT_TRUE(list);
+    machine.saw_moves({{.name = "k-1", .phase = MovePhase::scheduling}}, now);
+    machine.saw_vmi(handed_off, now);
+    EXPECT_EQ(machine.state(), State::given_up);
+    expect(Step::delete_move, StepOutcome::done, "k-1");
+}
+
+/// Its policy came after the hand-off: the numbers of the move are without it.
+TEST_F(EvacuationEscalationTest, WhatCameTooLateIsNotCountedOn) {
+    mark(needing_more());
+    expect_read(movable());
+    const auto list = next();
+    ASSERT_TRUE(list);
+    machine.saw_moves({{.name = "k-1", .phase = MovePhase::scheduling}}, now);
+    expect(Step::escalate, StepOutcome::done, "2");
+    moves({{.name = "k-1", .phase = MovePhase::prepared, .target_pod = "p-1"}});
+    EXPECT_EQ(machine.state(), State::moving) << "it is not known yet";
+    auto handed_off = movable();
+    handed_off.handed_off = true;
+    machine.saw_vmi(handed_off, now);
+    EXPECT_EQ(machine.state(), State::given_up);
+    EXPECT_THAT(machine.reason(), HasSubstr("does not end"));
+}
+
 TEST_F(EvacuationEscalationTest, WhoeverMovesAnExternalOneDecidesHow) {
     mark(needing_more());
     auto external = movable();
