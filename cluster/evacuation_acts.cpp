@@ -13,6 +13,7 @@
 #include "cluster/evacuation_facts.h"
 #include "cluster/vmi_calls.h"
 #include "kube/decode_text.h"
+#include "kube/objects/migration_policy.h"
 #include "migration/requester.h"
 
 namespace scout::cluster {
@@ -246,8 +247,27 @@ Task<StepOutcome> EvacuationActs::touch(EvacuationSubject subject) {
     co_return outcome_of(std::move(answer));
 }
 
-/// One that is there already is of an earlier move, or was made for other labels: it goes first,
-/// and the next try makes the new one.
+/// What is there is ours, and its answer was lost; or it is of an earlier move, or was made for
+/// other labels: that goes first, and the next try makes the new one.
+Task<StepOutcome> EvacuationActs::look_at_policy(std::string name, std::string wanted) {
+    auto target = policy_of(name);
+    auto body = co_await client_.get(std::move(target), urgent(act_limit));
+    if (!body) {
+        const bool gone = body.error().status == 404;
+        co_return gone ? StepOutcome::unavailable : outcome_of(body.error());
+    }
+    const auto spec = spec_in(*body);
+    const auto there = kube::decode_text(*body, &kube::decode_migration_policy);
+    if (!there) {
+        co_return StepOutcome::unavailable;
+    }
+    if (is_move_policy(*there) && spec && spec == spec_in(wanted)) {
+        co_return StepOutcome::done;
+    }
+    static_cast<void>(co_await remove_policy(std::move(name), there->meta.uid));
+    co_return StepOutcome::unavailable;
+}
+
 Task<StepOutcome> EvacuationActs::escalate(EvacuationSubject subject, MovePolicy policy) {
     json::object spec;
     if (!policy.based_on.empty()) {
@@ -262,13 +282,12 @@ Task<StepOutcome> EvacuationActs::escalate(EvacuationSubject subject, MovePolicy
         spec = std::move(*found);
     }
     auto body = move_policy_body(policy, subject.vmi_uid, std::move(spec));
+    auto wanted = body;
     auto collection = policy_of({});
     auto made = co_await client_.create(std::move(collection), std::move(body), urgent(act_limit));
     if (!made && made.error().status == 409) {
-        auto earlier = policy_of(move_policy_name(subject.vmi_uid));
-        kube::Preconditions whichever;
-        static_cast<void>(co_await remove(std::move(earlier), std::move(whichever)));
-        co_return StepOutcome::unavailable;
+        auto name = move_policy_name(subject.vmi_uid);
+        co_return co_await look_at_policy(std::move(name), std::move(wanted));
     }
     co_return outcome_of(std::move(made));
 }

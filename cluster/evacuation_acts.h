@@ -82,6 +82,7 @@ private:
     [[nodiscard]] Task<migration::StepOutcome> remove(kube::Target target,
                                                       kube::Preconditions same);
     [[nodiscard]] Task<migration::StepOutcome> touch(EvacuationSubject subject);
+    [[nodiscard]] Task<migration::StepOutcome> look_at_policy(std::string name, std::string wanted);
 
     kube::Client& client_;
     const Clock& clock_;

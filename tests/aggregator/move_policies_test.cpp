@@ -2,6 +2,7 @@
 // The policies of single moves: made for who asks by the rules, and removed whatever happens.
 #include <chrono>
 #include <string>
+#include <utility>
 
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
@@ -18,6 +19,7 @@ namespace json = boost::json;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 using namespace std::chrono_literals;
 using Result = v1::EvacuationResult;
@@ -42,6 +44,9 @@ protected:
             } else if (request.method == "POST" && request.target.starts_with(policies)) {
                 response.head.status = create_status;
                 made = json::parse(request.body).as_object();
+            } else if (request.method == "GET" && request.target.starts_with(policies)) {
+                response.head.status = there.empty() ? 404 : 200;
+                response.body = json::serialize(there);
             }
             return response;
         };
@@ -85,6 +90,7 @@ protected:
 
     json::object theirs;
     json::object made;
+    json::object there;  ///< the one of that name, as the server has it
     unsigned create_status = 201;
 };
 
@@ -169,12 +175,42 @@ TEST_F(MovePoliciesTest, WhatAPolicyForbidsExplicitlyIsNotDone) {
     EXPECT_FALSE(made.at("spec").at("allowPostCopy").as_bool());
 }
 
-TEST_F(MovePoliciesTest, OneThatIsThereAlreadyGoesFirst) {
+TEST_F(MovePoliciesTest, AnotherThatIsThereAlreadyGoesFirst) {
     begin();
-    create_status = 409;
     order(1, 1, "escalate", "2");
-    EXPECT_EQ(result(1, 1).outcome(), Result::UNAVAILABLE);
-    EXPECT_THAT(calls(), Contains(HasSubstr("DELETE")));
+    ASSERT_EQ(result(1, 1).outcome(), Result::DONE);
+    there = made;
+    there["metadata"].as_object()["uid"] = "of-then";
+    create_status = 409;
+    order(1, 2, "escalate", "3");
+    EXPECT_EQ(result(1, 2).outcome(), Result::UNAVAILABLE);
+    EXPECT_THAT(calls(), Contains(HasSubstr("DELETE " + std::string{policies})));
+    EXPECT_THAT(api.calls().back().body, HasSubstr(R"("uid":"of-then")"));
+}
+
+/// The answer to the first try was lost: KubeVirt may look for it at any moment.
+TEST_F(MovePoliciesTest, TheSameThatIsThereAlreadyStays) {
+    begin();
+    order(1, 1, "escalate", "2");
+    ASSERT_EQ(result(1, 1).outcome(), Result::DONE);
+    there = made;
+    there["metadata"].as_object()["uid"] = "of-now";
+    there["metadata"].as_object()["generation"] = 1;
+    create_status = 409;
+    order(1, 2, "escalate", "2");
+    EXPECT_EQ(result(1, 2).outcome(), Result::DONE);
+    const auto is_removal = HasSubstr("DELETE");
+    EXPECT_THAT(calls(), Not(Contains(is_removal)));
+
+    const auto same = std::exchange(there, {});
+    order(1, 3, "escalate", "2");
+    EXPECT_EQ(result(1, 3).outcome(), Result::UNAVAILABLE) << "it went meanwhile";
+    EXPECT_THAT(calls(), Not(Contains(is_removal)));
+    there = same;
+    there["metadata"].as_object().erase("labels");
+    order(1, 4, "escalate", "2");
+    EXPECT_EQ(result(1, 4).outcome(), Result::UNAVAILABLE) << "nobody would find it to remove it";
+    EXPECT_THAT(calls(), Contains(is_removal));
 }
 
 TEST_F(MovePoliciesTest, ItStaysAsLongAsItsMoveGoesOn) {
