@@ -166,7 +166,8 @@ OrderLeave EvacuationDesk::check(const OrderTicket& ticket) {
                      .pod = pod ? pod->meta.name : std::string{},
                      .pod_uid = named.pod_uid,
                      .node = ticket.node,
-                     .strategy = view_.strategy()};
+                     .strategy = view_.strategy(),
+                     .pod_deleting = pod && pod->deletion.has_value()};
     const auto now = clock_.steady();
     leave.dry_run_first = ticket.order.step == EvacuationStep::evict &&
                           !(entry->would_mark && now - *entry->would_mark < dry_run_holds);

@@ -123,7 +123,7 @@ void take_events(CauseFacts& facts, const Records& records, const LauncherSeen& 
                      [](const CauseEvent& a, const CauseEvent& b) { return a.at < b.at; });
 }
 
-/// A probe that failed once and not again ended nothing; clocks of nodes differ by some seconds.
+/// A kill that was long ago is of another container; clocks of nodes differ by some seconds.
 constexpr auto lately = 60s;
 
 /// A migration that took the VM away from this launcher.
@@ -171,7 +171,7 @@ bool is_killed_for_liveness(const std::vector<kube::SeenEvent>& events, WallTime
     facts.told_to_stop = true;
     facts.events_known = true;
     for (const auto& event : events) {
-        if (event.kind == "Pod" && event.at > now - lately) {
+        if (event.kind == "Pod" && event.reason != "Unhealthy" && event.at > now - lately) {
             facts.events.push_back({.on = EventOn::pod,
                                     .reason = event.reason.str(),
                                     .message = event.message.str(),

@@ -28,10 +28,11 @@ struct LauncherSeen {
                                                 const LauncherSeen& launcher,
                                                 const kube::VmiRecord* vmi);
 
-/// Whether the kubelet kills a launcher that runs for its liveness probe, by the Events of its pod
-/// alone: the kill itself, or the failure of the probe just before it and nothing else that ends
-/// it. Of a pod that is not started again, as launchers are not, the kubelet may name the kill by
-/// no cause.
+/// Whether the kubelet says that it kills a launcher that runs for its liveness probe, and nothing
+/// else that ends it is told, by the Events of its pod alone. A probe that fails tells nothing: on
+/// a node under pressure they time out. Of a pod of one container that is not started again, as
+/// most launchers are, the kubelet names no cause (computePodActions() and SyncPod() of its
+/// pkg/kubelet/kuberuntime/kuberuntime_manager.go): false then.
 [[nodiscard]] bool is_killed_for_liveness(const std::vector<kube::SeenEvent>& events, WallTime now);
 
 }  // namespace scout::cluster

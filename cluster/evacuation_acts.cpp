@@ -106,7 +106,7 @@ Task<EvacuationActs::VmiAnswer> EvacuationActs::read_vmi(EvacuationSubject subje
         answer.facts = vmi_facts(**vmi, subject.strategy);
         answer.grace = grace_of(**vmi);
         answer.waiting_target = waiting_target(**vmi);
-        if ((*vmi)->liveness_probe && !subject.pod.empty()) {
+        if ((*vmi)->liveness_probe && !subject.pod.empty() && !subject.pod_deleting) {
             answer.liveness_kill = co_await is_liveness_kill(std::move(subject));
         }
     }

@@ -26,7 +26,8 @@ struct EvacuationSubject {
     std::string pod;  ///< its launcher
     std::string pod_uid;
     std::string node;
-    std::string strategy;  ///< of the KubeVirt object
+    std::string strategy;       ///< of the KubeVirt object
+    bool pod_deleting = false;  ///< by the API: nothing else ends it then
 };
 
 /// Does an evacuation's steps by calls to the API server (dossier §4, §16). Loop thread; client and
@@ -46,8 +47,9 @@ public:
         std::chrono::seconds grace{0};             ///< grace_of() it
         /// Of a migration that was handed off and has not started; empty: there is none.
         std::string waiting_target;
-        /// It has a liveness probe, and Events say that its launcher is killed for it: a moved
-        /// guest would be as ill. False also where they cannot be read or come too late.
+        /// It has a liveness probe, and the kubelet's Events say that its launcher is killed for
+        /// it: a moved guest would be as ill. False also where they do not say why, cannot be read
+        /// or come too late.
         bool liveness_kill = false;
     };
     /// Within a second, or unavailable; Events, if it has a liveness probe, within half a second

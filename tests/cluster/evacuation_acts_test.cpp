@@ -143,15 +143,18 @@ TEST_F(EvacuationActsTest, SaysOfAVmWithALivenessProbeWhetherItIsKilledForThat) 
     };
     const auto now = clock.wall();
     const auto failed = pod_event("Unhealthy", "Liveness probe failed: no answer", now);
-    const auto killing =
-        pod_event("Killing", "Container compute failed liveness probe, will be restarted", now);
+    const auto killing = pod_event("Killing", "Container compute failed liveness probe", now);
+    const auto stopping = pod_event("Killing", "Stopping container compute", now);
     const auto evicted =
         pod_event("Evicted", "The node was low on resource: memory. Threshold 1.", now);
-    const auto old = pod_event("Unhealthy", "Liveness probe failed: no answer", now - 5min);
-    const auto unready = pod_event("Unhealthy", "Readiness probe failed: no answer", now);
+    const auto old = pod_event("Killing", "Container compute failed liveness probe", now - 5min);
+    // A probe may time out for what its node suffers from, and then other Events come later.
     const std::vector<std::pair<json::array, bool>> cases{
-        {{failed}, true}, {{killing}, true},  {{failed, evicted}, false}, {{failed, killing}, true},
-        {{old}, false},   {{unready}, false}, {{evicted}, false},         {json::array{}, false}};
+        {{failed}, false},          {{failed, stopping}, false},
+        {{failed, evicted}, false}, {{killing}, true},
+        {{failed, killing}, true},  {{killing, stopping}, true},
+        {{evicted}, false},         {{old}, false},
+        {json::array{}, false}};
     for (const auto& [events, expected] : cases) {
         const auto before = transport.requests().size();
         answer(200, probed());
@@ -165,6 +168,11 @@ TEST_F(EvacuationActsTest, SaysOfAVmWithALivenessProbeWhetherItIsKilledForThat) 
     }
     answer(200, probed());
     answer(403, test::status_json(403, "Forbidden"));
+    EXPECT_FALSE(run(acts.read_vmi(subject)).liveness_kill);
+
+    // It is deleted, by an eviction or a preemption for one: nobody asks for Events.
+    subject.pod_deleting = true;
+    answer(200, probed());
     EXPECT_FALSE(run(acts.read_vmi(subject)).liveness_kill);
 }
 
