@@ -23,7 +23,9 @@ using namespace std::chrono_literals;
 constexpr std::chrono::milliseconds look_every = 1s;
 constexpr std::chrono::milliseconds write_limit = 10s;
 constexpr auto between_writes = 5s;
-constexpr auto try_again_after = 30s;
+/// A node without an agent must be left out before its guests' time is over: some 45 s.
+constexpr auto try_again_after = 3s;
+constexpr auto try_refused_again_after = 30s;
 /// Until every virt-handler has the new condition.
 constexpr auto handlers_know_after = 2s;
 /// By then every stop that was held has been tried again.
@@ -259,7 +261,9 @@ void HookKeeper::count(const Status& done) {
         return;
     }
     ++counters_.failed;
-    not_before_ = now + try_again_after;
+    const auto code = done.error().code;
+    const bool may_pass = code == Errc::unavailable || code == Errc::timed_out;
+    not_before_ = now + (may_pass ? try_again_after : try_refused_again_after);
     if (trouble_ != done.error().message) {
         trouble_ = done.error().message;
         spdlog::warn("the node hook's object is not written, tried again reason={}",

@@ -45,9 +45,9 @@ protected:
             response.body = R"({"metadata":{"name":"virt-scout-aggregator","uid":")" + role +
                             R"(","resourceVersion":"3"}})";
         } else if (request.target.find("/plugins/") != std::string::npos) {
-            if (refused) {
-                response.head.status = 422;
-                response.body = scout::test::status_json(422, "Invalid");
+            if (refusal != 0) {
+                response.head.status = refusal;
+                response.body = scout::test::status_json(refusal, "Invalid");
             } else if (request.method == "PATCH") {
                 ++applied;
                 api.put("plugins", json::parse(request.body).as_object());
@@ -99,7 +99,7 @@ protected:
     }
 
     std::string role = "role-uid";
-    bool refused = false;
+    unsigned refusal = 0;  ///< HTTP code
     int applied = 0;
     int removed = 0;
 };
@@ -182,6 +182,20 @@ TEST_F(HookKeeperTest, WhatIsHeldOnANodeWithoutAgentIsLetGoOnce) {
     EXPECT_EQ(hook->counters().released, 2U);
 }
 
+/// Each second counts of a node whose agent is gone.
+TEST_F(HookKeeperTest, WhatMayPassIsTriedAgainSoon) {
+    lead();
+    open(1, "n1");
+    open(2, "n2");
+    ASSERT_TRUE(run_until([this] { return condition() == running; }));
+    refusal = 503;
+    pass(25s, {1});
+    ASSERT_TRUE(run_until([this] { return hook->counters().failed == 1; }));
+    refusal = 0;
+    clock.advance(3s);
+    EXPECT_TRUE(run_until([this] { return condition() != running; }));
+}
+
 TEST_F(HookKeeperTest, ASuccessorBelievesWhatWasWrittenUntilItHasHeard) {
     api.put("plugins", json::parse(R"json({"metadata":{"name":"virt-scout","ownerReferences":[
         {"uid":"role-uid"}]},"spec":{"nodeHooks":[{
@@ -247,15 +261,18 @@ TEST_F(HookKeeperTest, WhatWasRemovedByHandComesBackWithItsOwnerOfNow) {
 }
 
 TEST_F(HookKeeperTest, ARefusalIsToldAndTriedAgainSlowly) {
-    refused = true;
+    refusal = 422;
     lead();
     open(1, "n1");
     EXPECT_TRUE(run_until([this] { return told() == "NotWritten"; })) << told();
     const auto tried = hook->counters().failed;
     settle();
     EXPECT_EQ(hook->counters().failed, tried);
-    refused = false;
-    pass(30s, {1});
+    refusal = 0;
+    clock.advance(25s);
+    settle();
+    EXPECT_EQ(condition(), "none");
+    pass(5s, {1});
     EXPECT_TRUE(run_until([this] { return condition() != "none"; }));
 }
 
