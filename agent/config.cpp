@@ -12,7 +12,13 @@
 namespace scout::agent {
 namespace {
 
+using daemon::bool_setting;
+using daemon::duration_setting;
 using daemon::Faults;
+using daemon::path_setting;
+using daemon::SettingList;
+using daemon::text_setting;
+using namespace std::chrono_literals;
 
 void check_node_name(const AgentConfig& config, Faults& faults) {
     if (!is_node_name(config.node_name)) {
@@ -125,74 +131,108 @@ void check_listen(const char* key, const std::string& address, Faults& faults) {
     }
 }
 
+void add_node(SettingList& list, AgentConfig& config) {
+    list.insert(
+        list.end(),
+        {
+            text_setting("node-name", "name of this node in the fleet", config.node_name),
+            text_setting("libvirt-uri", "libvirt that is asked what this host can run",
+                         config.libvirt_uri),
+            text_setting("guests-uri", "libvirt whose guests are watched; empty: libvirt-uri",
+                         config.guests_uri),
+            path_setting(
+                "pods-dir",
+                "the kubelet's folder of pods, whose VMs are watched; empty: no KubeVirt here",
+                config.pods_dir),
+            path_setting(
+                "hook-socket",
+                "socket at which virt-handler asks before it stops a VM, as the Plugin names "
+                "it; needs pods-dir; empty: none",
+                config.hook_socket),
+            text_setting(
+                "migration-bandwidth",
+                "bytes per second that a live migration gets at best, where no policy limits "
+                "it",
+                config.migration_bandwidth),
+            path_setting("state-dir", "where the agent keeps what must survive a restart",
+                         config.state_dir),
+            path_setting("labeller-dir", "KubeVirt's labeller files; the yardstick where they are",
+                         config.labeller_dir),
+            path_setting("host-root", "where the host's root is mounted", config.host_root),
+        });
+}
+
+void add_kubelet(SettingList& list, AgentConfig& config) {
+    list.insert(
+        list.end(),
+        {
+            path_setting(
+                "kubelet-root",
+                "the kubelet's root folder, whose evictions are seen coming; empty: no kubelet",
+                config.kubelet_root),
+            path_setting(
+                "kubelet-config",
+                "the kubelet's --config; empty: config.yaml in kubelet-root, if it is there",
+                config.kubelet_config),
+            path_setting("kubelet-config-dir", "the kubelet's --config-dir; empty: none",
+                         config.kubelet_config_dir),
+            path_setting(
+                "images-dir",
+                "the container runtime's folder; empty: images are on the disk of kubelet-root",
+                config.images_dir),
+            path_setting("cgroup-root", "where the host's cgroups are mounted", config.cgroup_root),
+            path_setting("system-bus",
+                         "socket of the host's D-Bus, where logind tells of shutdowns; needs "
+                         "kubelet-root; empty: the usual one in host-root",
+                         config.system_bus),
+        });
+}
+
+void add_aggregator(SettingList& list, AgentConfig& config) {
+    list.insert(
+        list.end(),
+        {
+            text_setting("aggregator-address",
+                         "host:port or unix:/path that is reported to; empty: nobody",
+                         config.aggregator_address),
+            path_setting("tls-ca", "CA that signed the aggregator's certificate (PEM)",
+                         config.tls_ca),
+            path_setting("tls-cert", "certificate of this agent (PEM)", config.tls_cert),
+            path_setting("tls-key", "its private key (PEM)", config.tls_key),
+            text_setting("tls-server-name", "name in the aggregator's certificate, if not its host",
+                         config.tls_server_name),
+            path_setting("token-file",
+                         "service-account token that tells who this agent is; needs tls-ca alone",
+                         config.token_file),
+            bool_setting("plaintext", "no TLS; only for a local aggregator", config.plaintext),
+        });
+}
+
+void add_own(SettingList& list, AgentConfig& config) {
+    list.insert(
+        list.end(),
+        {
+            text_setting("listen-http", "address of health and metrics; empty: none",
+                         config.listen_http),
+            text_setting(
+                "listen-https",
+                "the same with TLS and a certificate that the aggregator's leader signs; needs "
+                "token-file; empty: none",
+                config.listen_https),
+            duration_setting("probe-interval", "how often the hypervisor is asked again",
+                             config.probe_interval, {1s, 24h}),
+        });
+}
+
 }  // namespace
 
-daemon::SettingList settings_of(AgentConfig& config) {
-    using namespace daemon;
-    using namespace std::chrono_literals;
-    SettingList list{
-        text_setting("node-name", "name of this node in the fleet", config.node_name),
-        text_setting("libvirt-uri", "libvirt that is asked what this host can run",
-                     config.libvirt_uri),
-        text_setting("guests-uri", "libvirt whose guests are watched; empty: libvirt-uri",
-                     config.guests_uri),
-        path_setting("pods-dir",
-                     "the kubelet's folder of pods, whose VMs are watched; empty: no KubeVirt here",
-                     config.pods_dir),
-        path_setting("hook-socket",
-                     "socket at which virt-handler asks before it stops a VM, as the Plugin names "
-                     "it; needs pods-dir; empty: none",
-                     config.hook_socket),
-        text_setting("migration-bandwidth",
-                     "bytes per second that a live migration gets at best, where no policy limits "
-                     "it",
-                     config.migration_bandwidth),
-        path_setting("state-dir", "where the agent keeps what must survive a restart",
-                     config.state_dir),
-        path_setting("labeller-dir", "KubeVirt's labeller files; the yardstick where they are",
-                     config.labeller_dir),
-        path_setting("host-root", "where the host's root is mounted", config.host_root),
-        path_setting(
-            "kubelet-root",
-            "the kubelet's root folder, whose evictions are seen coming; empty: no kubelet",
-            config.kubelet_root),
-        path_setting("kubelet-config",
-                     "the kubelet's --config; empty: config.yaml in kubelet-root, if it is there",
-                     config.kubelet_config),
-        path_setting("kubelet-config-dir", "the kubelet's --config-dir; empty: none",
-                     config.kubelet_config_dir),
-        path_setting(
-            "images-dir",
-            "the container runtime's folder; empty: images are on the disk of kubelet-root",
-            config.images_dir),
-        path_setting("cgroup-root", "where the host's cgroups are mounted", config.cgroup_root),
-        path_setting("system-bus",
-                     "socket of the host's D-Bus, where logind tells of shutdowns; needs "
-                     "kubelet-root; empty: the usual one in host-root",
-                     config.system_bus),
-        text_setting("aggregator-address",
-                     "host:port or unix:/path that is reported to; empty: nobody",
-                     config.aggregator_address),
-        path_setting("tls-ca", "CA that signed the aggregator's certificate (PEM)", config.tls_ca),
-        path_setting("tls-cert", "certificate of this agent (PEM)", config.tls_cert),
-        path_setting("tls-key", "its private key (PEM)", config.tls_key),
-        text_setting("tls-server-name", "name in the aggregator's certificate, if not its host",
-                     config.tls_server_name),
-        path_setting("token-file",
-                     "service-account token that tells who this agent is; needs tls-ca alone",
-                     config.token_file),
-        bool_setting("plaintext", "no TLS; only for a local aggregator", config.plaintext),
-        text_setting("listen-http", "address of health and metrics; empty: none",
-                     config.listen_http),
-        text_setting(
-            "listen-https",
-            "the same with TLS and a certificate that the aggregator's leader signs; needs "
-            "token-file; empty: none",
-            config.listen_https),
-        duration_setting("probe-interval", "how often the hypervisor is asked again",
-                         config.probe_interval, {1s, 24h}),
-    };
-    add_log_settings(list, config.log);
+SettingList settings_of(AgentConfig& config) {
+    SettingList list;
+    add_node(list, config);
+    add_kubelet(list, config);
+    add_aggregator(list, config);
+    add_own(list, config);
+    daemon::add_log_settings(list, config.log);
     return list;
 }
 
