@@ -252,6 +252,9 @@ private:
     void enter(EvacuationState state, Reason reason);
     void give_up(Reason reason);
     void take_failure(SteadyTime now);
+    void take_unreadable(EvacuationStep step);
+    void take_move(bool made);
+    void take_removal(const EvacuationOrder& order);
     void take_outcome(const EvacuationOrder& order, StepOutcome outcome);
     void try_later(SteadyTime now);
     [[nodiscard]] bool may_be_read_later(const EvacuationOrder& order, SteadyTime now);

@@ -160,7 +160,7 @@ std::optional<EvacuationOrder> Evacuation::request() const {
         return EvacuationOrder{would_be_marked_ ? EvacuationStep::evict : EvacuationStep::dry_run,
                                {}};
     }
-    if (wanted_move(vmi_->strategy, vmi_->migratable) == WantedMove::move) {
+    if (vmi_ && wanted_move(vmi_->strategy, vmi_->migratable) == WantedMove::move) {
         return EvacuationOrder{EvacuationStep::create_move, {}};
     }
     return std::nullopt;
@@ -265,16 +265,42 @@ void Evacuation::answered(const EvacuationOrder& order, StepOutcome outcome, Ste
     judge(now);
 }
 
+/// Refused: a right is missing. Without what it reads nothing can be asked for.
+void Evacuation::take_unreadable(EvacuationStep step) {
+    const std::string what = step == EvacuationStep::read_vmi ? "VMI" : "VMIMs";
+    give_up({EvacuationWhy::failed, "the " + what + " may not be read"});
+}
+
+void Evacuation::take_move(bool made) {
+    requested_ = ours_ = made;
+    // Somebody else may have been faster.
+    moves_known_ = made;
+    if (!made && ++refusals_ > 1) {
+        give_up({EvacuationWhy::failed, "KubeVirt refuses to migrate it"});
+    }
+}
+
+void Evacuation::take_removal(const EvacuationOrder& order) {
+    listed_again_ = false;
+    if (order.step == EvacuationStep::delete_move) {
+        cancelled_at_ = cancelled_at_.value_or(ordered_at_);
+        taken_back_.push_back(order.object);
+        return;
+    }
+    targets_removed_.push_back(order.object);
+    for (const auto& move : moves_) {
+        if (move.target_pod == order.object) {
+            taken_back_.push_back(move.name);
+        }
+    }
+}
+
 void Evacuation::take_outcome(const EvacuationOrder& order, StepOutcome outcome) {
     const bool done = outcome == StepOutcome::done;
     switch (order.step) {
         case EvacuationStep::read_vmi:
         case EvacuationStep::list_moves:
-            // Refused: a right is missing. Without them nothing can be asked for.
-            give_up({EvacuationWhy::failed,
-                     "the " +
-                         std::string{order.step == EvacuationStep::read_vmi ? "VMI" : "VMIMs"} +
-                         " may not be read"});
+            take_unreadable(order.step);
             break;
         case EvacuationStep::stamp:
             requested_ = done;
@@ -290,29 +316,14 @@ void Evacuation::take_outcome(const EvacuationOrder& order, StepOutcome outcome)
             would_be_marked_ = false;
             break;
         case EvacuationStep::create_move:
-            requested_ = ours_ = done;
-            // Somebody else may have been faster.
-            moves_known_ = done;
-            if (!done && ++refusals_ > 1) {
-                give_up({EvacuationWhy::failed, "KubeVirt refuses to migrate it"});
-            }
+            take_move(done);
             break;
         case EvacuationStep::cancel_mark:
             mark_cancelled_ = true;
             break;
         case EvacuationStep::delete_move:
-            cancelled_at_ = cancelled_at_.value_or(ordered_at_);
-            taken_back_.push_back(order.object);
-            listed_again_ = false;
-            break;
         case EvacuationStep::delete_target:
-            targets_removed_.push_back(order.object);
-            for (const auto& move : moves_) {
-                if (move.target_pod == order.object) {
-                    taken_back_.push_back(move.name);
-                }
-            }
-            listed_again_ = false;
+            take_removal(order);
             break;
         case EvacuationStep::touch:
             touched_ = true;
