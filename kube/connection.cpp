@@ -78,7 +78,7 @@ Task<Result<std::unique_ptr<Connection>>> Connection::open(Route route, TlsConte
     const auto port = route.proxy ? route.proxy->port : route.server.port;
     auto done = co_await connection->connect(host, port, deadline);
     if (done && route.proxy) {
-        done = co_await connection->ask_proxy(route, deadline);
+        done = co_await connection->ask_proxy(*route.proxy, route.server, deadline);
     }
     if (done && route.server.tls) {
         done = co_await connection->shake_hands(route, tls, deadline);
@@ -132,12 +132,12 @@ void Connection::set_tcp_options() {
     set(TCP_USER_TIMEOUT, unacknowledged_ms);
 }
 
-Task<Status> Connection::ask_proxy(Route route, Deadline deadline) {
-    const auto target = route.server.authority();
-    const std::string step = "proxy " + route.proxy->host + ":" + std::to_string(route.proxy->port);
+Task<Status> Connection::ask_proxy(ProxyAddress proxy, ServerAddress server, Deadline deadline) {
+    const auto target = server.authority();
+    const std::string step = "proxy " + proxy.host + ":" + std::to_string(proxy.port);
     std::string request = "CONNECT " + target + " HTTP/1.1\r\nHost: " + target + "\r\n";
-    if (!route.proxy->authorization.empty()) {
-        request += "Proxy-Authorization: " + route.proxy->authorization + "\r\n";
+    if (!proxy.authorization.empty()) {
+        request += "Proxy-Authorization: " + proxy.authorization + "\r\n";
     }
     request += "\r\n";
     const std::string_view no_body;

@@ -67,7 +67,8 @@ private:
     [[nodiscard]] Task<Result<std::size_t>> read_some(asio::mutable_buffer space,
                                                       std::chrono::milliseconds limit);
     [[nodiscard]] Task<Status> connect(std::string host, std::uint16_t port, Deadline deadline);
-    [[nodiscard]] Task<Status> ask_proxy(Route route, Deadline deadline);
+    [[nodiscard]] Task<Status> ask_proxy(ProxyAddress proxy, ServerAddress server,
+                                         Deadline deadline);
     [[nodiscard]] Task<Status> shake_hands(Route route, TlsContext tls, Deadline deadline);
     void set_tcp_options();
     [[nodiscard]] Error broken(std::string_view step, const boost::system::error_code& error,
