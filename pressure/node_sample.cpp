@@ -28,7 +28,7 @@ Result<std::uint64_t> usage_v2(const std::filesystem::path& folder, const std::s
         return current;
     }
     // The root has none.
-    const auto anon = parse_stat(stat, "anon");
+    auto anon = parse_stat(stat, "anon");
     if (!anon) {
         return anon;
     }
@@ -124,8 +124,8 @@ Result<std::uint64_t> working_set(const std::filesystem::path& folder, CgroupVer
     if (!stat) {
         return fail(stat.error());
     }
-    const auto used = v2 ? usage_v2(folder, *stat)
-                         : read_kernel_file(folder / "memory.usage_in_bytes", parse_number);
+    auto used = v2 ? usage_v2(folder, *stat)
+                   : read_kernel_file(folder / "memory.usage_in_bytes", parse_number);
     if (!used) {
         return used;
     }
