@@ -138,6 +138,23 @@ Task<> Aggregator::load_documents(std::string path, std::string source) {
                  unusable);
 }
 
+ClusterSettings Aggregator::cluster_settings(kube::ClusterAccess access, std::string space) const {
+    std::optional<CertificateFiles> files;
+    if (!config_.tls_cert.empty()) {
+        files = {.certificate = config_.tls_cert, .key = config_.tls_key};
+    }
+    return {.access = std::move(access),
+            .space = std::move(space),
+            .identity = lease_identity(),
+            .levels = {.layer = config_.level_layer(),
+                       .machine_type = config_.machine_type,
+                       .map = fleet_->matrix().map(),
+                       .counting = {}},
+            .https = {.listen = config_.listen_https,
+                      .names = config_.https_names,
+                      .files = std::move(files)}};
+}
+
 Task<Status> Aggregator::join_cluster() {
     auto places = config_.access_places;
     places.kubeconfig.chosen = config_.kubeconfig;
@@ -152,26 +169,10 @@ Task<Status> Aggregator::join_cluster() {
         co_return fail(Errc::invalid, "expected cluster-namespace, the namespace of the Lease: " +
                                           access->origin + " names none");
     }
-    const auto* map = fleet_->matrix().map();
-    std::optional<CertificateFiles> files;
-    if (!config_.tls_cert.empty()) {
-        files = {.certificate = config_.tls_cert, .key = config_.tls_key};
-    }
     spdlog::info("following a cluster server={} namespace={} labels={}", access->server.url,
                  log_value(space), config_.level_labels);
-    cluster_ = std::make_unique<ClusterSide>(
-        loop_.get_executor(),
-        ClusterSettings{.access = std::move(*access),
-                        .space = std::move(space),
-                        .identity = lease_identity(),
-                        .levels = {.layer = config_.level_layer(),
-                                   .machine_type = config_.machine_type,
-                                   .map = map,
-                                   .counting = {}},
-                        .https = {.listen = config_.listen_https,
-                                  .names = config_.https_names,
-                                  .files = std::move(files)}},
-        clock_);
+    auto settings = cluster_settings(std::move(*access), std::move(space));
+    cluster_ = std::make_unique<ClusterSide>(loop_.get_executor(), std::move(settings), clock_);
     cluster_->answer_users(pool_);
     cluster_->record_causes();
     cluster_->follow(fleet_->registry());

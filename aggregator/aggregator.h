@@ -29,6 +29,7 @@ class FleetService;
 class GrpcServer;
 class ReportsService;
 class SnapshotKeeper;
+struct ClusterSettings;
 
 /// The aggregator, with or without a cluster: everything built in start(), ended in stop(). Loop
 /// thread; clock, loop and pool outlive it.
@@ -52,6 +53,8 @@ public:
 private:
     [[nodiscard]] Task<Status> load_fleet();
     [[nodiscard]] Task<> load_documents(std::string path, std::string source);
+    [[nodiscard]] ClusterSettings cluster_settings(kube::ClusterAccess access,
+                                                   std::string space) const;
     [[nodiscard]] Task<Status> join_cluster();
     void await_agents();
     void tell_cluster_health();

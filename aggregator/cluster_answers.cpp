@@ -230,6 +230,36 @@ Result<std::string> tell_vmis(fleet::DumpFleet& fleet, const ClusterQuestion& as
     return told(fleet.guests(option_of(asked.question, "node")));
 }
 
+Result<std::string> tell(fleet::DumpFleet& fleet, const ClusterQuestion& asked, std::size_t nodes) {
+    const auto& question = asked.question;
+    switch (question.kind) {
+        case Kind::nodes:
+            return tell_nodes(fleet, asked);
+        case Kind::node:
+            return tell_node(fleet, question);
+        case Kind::upgrade_impact:
+            return tell_upgrade(fleet, question);
+        case Kind::vmis:
+            return tell_vmis(fleet, asked);
+        case Kind::node_where:
+        case Kind::vmi_where:
+            return tell_where(fleet, asked);
+        case Kind::vmi_protection:
+        case Kind::protections:
+            return tell_protection(fleet, asked);
+        case Kind::vmi_why:
+        case Kind::pod_why:
+            break;  // not of these objects: tell_story()
+        case Kind::pressure:
+            return tell_pressure(fleet, question);
+        case Kind::matrix:
+            return tell_matrix(fleet, nodes);
+        case Kind::baseline:
+            return told(fleet.baseline(options_of(question, "node")));
+    }
+    return fail(Errc::internal, "a question of no known kind");
+}
+
 }  // namespace
 
 bool is_about_protection(Question::Kind kind) noexcept {
@@ -278,33 +308,7 @@ Result<std::string> respond(const ClusterQuestion& asked) {
                                              .counting = asked.levels.counting,
                                              .most_refusals = most_refusals,
                                              .pressures = asked.pressures});
-    const auto& question = asked.question;
-    switch (question.kind) {
-        case Kind::nodes:
-            return tell_nodes(fleet, asked);
-        case Kind::node:
-            return tell_node(fleet, question);
-        case Kind::upgrade_impact:
-            return tell_upgrade(fleet, question);
-        case Kind::vmis:
-            return tell_vmis(fleet, asked);
-        case Kind::node_where:
-        case Kind::vmi_where:
-            return tell_where(fleet, asked);
-        case Kind::vmi_protection:
-        case Kind::protections:
-            return tell_protection(fleet, asked);
-        case Kind::vmi_why:
-        case Kind::pod_why:
-            break;  // not of these objects: tell_story()
-        case Kind::pressure:
-            return tell_pressure(fleet, question);
-        case Kind::matrix:
-            return tell_matrix(fleet, nodes);
-        case Kind::baseline:
-            return told(fleet.baseline(options_of(question, "node")));
-    }
-    return fail(Errc::internal, "a question of no known kind");
+    return tell(fleet, asked, nodes);
 }
 
 }  // namespace scout::aggregator

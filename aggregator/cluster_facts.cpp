@@ -3,6 +3,17 @@
 #include "aggregator/cluster_parts.h"
 
 namespace scout::aggregator {
+namespace {
+
+void add_labels(const LevelLabels& labels, ClusterFacts& facts) {
+    facts.nodes_by_profile = labels.keeper().by_profile();
+    facts.nodes_profile_unused = labels.keeper().profile_unused();
+    facts.labels_out_of_step = labels.out_of_step();
+    facts.labels_written = labels.counters().written;
+    facts.labels_failed = labels.counters().failed;
+}
+
+}  // namespace
 
 ClusterFacts ClusterSide::facts() const {
     ClusterFacts facts;
@@ -16,12 +27,8 @@ ClusterFacts ClusterSide::facts() const {
         facts.leaderless = parts_->elector.trouble();
     }
     facts.nodes = parts_->objects.nodes.size();
-    facts.nodes_by_profile = parts_->labels.keeper().by_profile();
-    facts.nodes_profile_unused = parts_->labels.keeper().profile_unused();
     facts.profiles = parts_->profiles.counters();
-    facts.labels_out_of_step = parts_->labels.out_of_step();
-    facts.labels_written = parts_->labels.counters().written;
-    facts.labels_failed = parts_->labels.counters().failed;
+    add_labels(parts_->labels, facts);
     if (parts_->needs_certificate()) {
         facts.serving = parts_->certificates.facts();
     }

@@ -141,6 +141,7 @@ private:
     void send_rules(SessionId id, Session& session);
     void send_facts(SessionId id, Session& session, Entry& entry);
     [[nodiscard]] bool may_order(Session& session);
+    void carry_out(const OrderTicket& ticket, Session& session, Entry& entry);
     [[nodiscard]] OrderLeave check(const OrderTicket& ticket);
     [[nodiscard]] OrderLeave refuse(const OrderTicket& ticket, std::string why);
     [[nodiscard]] OrderLeave check_step(const OrderTicket& ticket, const Entry& entry) const;

@@ -113,16 +113,20 @@ Status EvacuationDesk::order(SessionId id, const v1::EvacuationOrder& message) {
                result_of(ticket.id, StepOutcome::unavailable,
                          "another order of this VMI has not been answered yet"));
     } else {
-        entry->open_order = true;
         ticket.order = {.step = *step, .object = wire::cut(message.object())};
-        if (!orders_.push(ticket)) {
-            entry->open_order = false;
-            answer(id, session,
-                   result_of(ticket.id, StepOutcome::unavailable,
-                             "too many orders of all nodes wait to be carried out"));
-        }
+        carry_out(ticket, session, *entry);
     }
     return {};
+}
+
+void EvacuationDesk::carry_out(const OrderTicket& ticket, Session& session, Entry& entry) {
+    entry.open_order = true;
+    if (!orders_.push(ticket)) {
+        entry.open_order = false;
+        answer(ticket.session, session,
+               result_of(ticket.id, StepOutcome::unavailable,
+                         "too many orders of all nodes wait to be carried out"));
+    }
 }
 
 /// Told to whoever reads the log, at a bounded rate: an agent never asks for what is not its own.

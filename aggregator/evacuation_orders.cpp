@@ -69,19 +69,24 @@ Task<> EvacuationOrders::run(OrderTicket ticket) {
     finish(ticket, outcome, std::move(result));
 }
 
+Task<StepOutcome> EvacuationOrders::read_vmi(cluster::EvacuationSubject subject,
+                                             v1::EvacuationResult* result) {
+    const auto uid = subject.vmi_uid;
+    const auto answer = co_await acts_.read_vmi(std::move(subject));
+    // One of the same name and another uid is not the agent's to know of.
+    if (answer.facts && answer.facts->uid == uid) {
+        *result->mutable_vmi() = to_wire(*answer.facts, answer.grace);
+        result->set_liveness_kill(answer.liveness_kill);
+    }
+    co_return answer.outcome;
+}
+
 /// An eviction that nothing stands in the way of would stop the guest: it never comes without its
 /// own dry run.
 Task<StepOutcome> EvacuationOrders::act(OrderLeave leave, migration::EvacuationOrder order,
                                         v1::EvacuationResult* result) {
     if (order.step == EvacuationStep::read_vmi) {
-        const auto uid = leave.subject.vmi_uid;
-        const auto answer = co_await acts_.read_vmi(std::move(leave.subject));
-        // One of the same name and another uid is not the agent's to know of.
-        if (answer.facts && answer.facts->uid == uid) {
-            *result->mutable_vmi() = to_wire(*answer.facts, answer.grace);
-            result->set_liveness_kill(answer.liveness_kill);
-        }
-        co_return answer.outcome;
+        co_return co_await read_vmi(std::move(leave.subject), result);
     }
     if (order.step == EvacuationStep::list_moves) {
         const auto answer = co_await acts_.list_moves(std::move(leave.subject));

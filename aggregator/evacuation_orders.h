@@ -72,6 +72,8 @@ public:
 private:
     void start();
     [[nodiscard]] Task<> run(OrderTicket ticket);
+    [[nodiscard]] Task<migration::StepOutcome> read_vmi(cluster::EvacuationSubject subject,
+                                                        v1::EvacuationResult* result);
     [[nodiscard]] Task<migration::StepOutcome> act(OrderLeave leave,
                                                    migration::EvacuationOrder order,
                                                    v1::EvacuationResult* result);
