@@ -72,6 +72,22 @@ cluster::Protection no(std::string reason, std::string message) {
             .message = std::move(message)};
 }
 
+Result<cluster::HookOwner> read_owner(kube::ApiResult<std::string> answer) {
+    if (!answer) {
+        return fail(
+            std::move(answer.error().error).within("the object that the hook's one is to go with"));
+    }
+    const auto role = kube::decode_text(*answer, &kube::decode_bare);
+    if (!role) {
+        return fail(role.error());
+    }
+    const auto& resource = kube::resources::cluster_roles();
+    return cluster::HookOwner{.api_version = resource.group + "/" + resource.version,
+                              .kind = resource.kind,
+                              .name = owner_name,
+                              .uid = role->meta.uid};
+}
+
 }  // namespace
 
 HookKeeper::HookKeeper(const asio::any_io_executor& loop, Sources sources, kube::Client& client,
@@ -149,55 +165,54 @@ void HookKeeper::look_at_nodes() {
         }
     });
     std::vector<std::string_view> names;
+    names.reserve(with_vms.size());
     for (const auto& node : with_vms) {
         names.push_back(node->meta.name);
     }
     cover_.look(names, clock_.steady());
 }
 
-HookKeeper::Wish HookKeeper::wish() const {
-    const auto& rules = sources_.settings.current().evacuation;
-    const auto left_out = cover_.left_out().size();
-    if (rules.mode != cluster::EvacuationMode::act) {
-        return {.there = false,
-                .protection = no("NotActing", "evacuation.mode is " +
-                                                  std::string{cluster::to_string(rules.mode)} +
-                                                  ": no stop is held, and nothing is moved")};
+std::optional<cluster::Protection> HookKeeper::obstacle() const {
+    const auto mode = sources_.settings.current().evacuation.mode;
+    if (mode != cluster::EvacuationMode::act) {
+        return no("NotActing", "evacuation.mode is " + std::string{cluster::to_string(mode)} +
+                                   ": no stop is held, and nothing is moved");
     }
     // One answer that there is no such kind may be a mistake; after two the object is not there.
     const bool absent = sources_.plugins.reflector().state() == kube::ReflectorState::absent;
     if (absent && !plugin()) {
-        return {.there = false,
-                .protection = no("NoNodeHooks",
-                                 "this KubeVirt has no node hooks, which came with 1.9: the guest "
-                                 "begins to stop when its launcher is told to, and nothing is "
-                                 "moved then")};
+        return no("NoNodeHooks",
+                  "this KubeVirt has no node hooks, which came with 1.9: the guest begins to stop "
+                  "when its launcher is told to, and nothing is moved then");
     }
     const auto now = clock_.steady();
     if (cover_.agents(now) == 0 && (!plugin() || cover_.has_listened(now))) {
-        return {.there = false,
-                .protection = no("NoAgent",
-                                 "no agent follows launchers: the node hook would "
-                                 "find nobody who answers")};
+        return no("NoAgent",
+                  "no agent follows launchers: the node hook would find nobody who answers");
     }
     if (!plugin() && !cover_.has_listened(now)) {
-        return {.there = false,
-                .protection = {.state = cluster::Protection::State::unknown,
-                               .reason = "Beginning",
-                               .message = "which nodes have an agent is being found out"}};
+        return cluster::Protection{.state = cluster::Protection::State::unknown,
+                                   .reason = "Beginning",
+                                   .message = "which nodes have an agent is being found out"};
     }
-    if (left_out > cluster::most_left_out) {
-        return {.there = false,
-                .protection = no("TooFewAgents", "on " + std::to_string(left_out) +
-                                                     " nodes no agent follows launchers: beyond " +
-                                                     std::to_string(cluster::most_left_out) +
-                                                     " the node hook is taken away")};
+    if (const auto left_out = cover_.left_out().size(); left_out > cluster::most_left_out) {
+        return no("TooFewAgents",
+                  "on " + std::to_string(left_out) + " nodes no agent follows launchers: beyond " +
+                      std::to_string(cluster::most_left_out) + " the node hook is taken away");
+    }
+    return std::nullopt;
+}
+
+HookKeeper::Wish HookKeeper::wish() const {
+    if (auto why_not = obstacle()) {
+        return {.there = false, .protection = *std::move(why_not)};
     }
     if (!trouble_.empty()) {
         return {.there = true, .protection = no("NotWritten", trouble_)};
     }
-    const bool listed = rules.hooks;
-    auto message = "the node hook is in place, without " + std::to_string(left_out) +
+    const bool listed = sources_.settings.current().evacuation.hooks;
+    auto message = "the node hook is in place, without " +
+                   std::to_string(cover_.left_out().size()) +
                    " nodes on which no agent follows launchers";
     if (!listed) {
         message += "; but KubeVirt lists no feature gate " + std::string{cluster::hooks_gate} +
@@ -232,19 +247,17 @@ Task<> HookKeeper::keep(bool there) {
         }
         co_return;
     }
-    if (!owner_) {
-        const auto found = co_await look_for_owner();
-        if (!found) {
-            count(found);
-            co_return;
-        }
+    const auto owner = co_await find_owner();
+    if (!owner) {
+        count(fail(owner.error()));
+        co_return;
     }
     auto condition = cluster::hook_condition(cover_.left_out());
-    if (known && cluster::is_hook_plugin(*known, owner_->uid, condition)) {
+    if (known && cluster::is_hook_plugin(*known, owner->uid, condition)) {
         trouble_.clear();
         co_return;
     }
-    const auto done = co_await apply(std::move(condition));
+    const auto done = co_await apply(*owner, std::move(condition));
     count(done);
 }
 
@@ -274,7 +287,10 @@ void HookKeeper::count(const Status& done) {
 /// When virt-scout is uninstalled nobody may be asked any more who would answer: every stop of a VM
 /// would wait for nobody. So the object belongs to our role, with which the garbage collector of
 /// the cluster takes it, whatever became of us.
-Task<Status> HookKeeper::look_for_owner() {
+Task<Result<cluster::HookOwner>> HookKeeper::find_owner() {
+    if (owner_) {
+        co_return *owner_;
+    }
     const auto options = leader_call(sources_.elector.may_write_for(), write_limit);
     if (!options) {
         co_return fail(options.error());
@@ -282,32 +298,19 @@ Task<Status> HookKeeper::look_for_owner() {
     kube::Target target{.resource = kube::resources::cluster_roles(),
                         .object = {.space = {}, .name = owner_name}};
     auto answer = co_await client_.get(std::move(target), *options);
-    co_return take_owner(std::move(answer));
+    auto found = read_owner(std::move(answer));
+    if (found) {
+        owner_ = *found;
+    }
+    co_return found;
 }
 
-Status HookKeeper::take_owner(kube::ApiResult<std::string> answer) {
-    if (!answer) {
-        return fail(
-            std::move(answer.error().error).within("the object that the hook's one is to go with"));
-    }
-    const auto role = kube::decode_text(*answer, &kube::decode_bare);
-    if (!role) {
-        return fail(role.error());
-    }
-    const auto& resource = kube::resources::cluster_roles();
-    owner_ = {.api_version = resource.group + "/" + resource.version,
-              .kind = resource.kind,
-              .name = owner_name,
-              .uid = role->meta.uid};
-    return {};
-}
-
-Task<Status> HookKeeper::apply(std::string condition) {
+Task<Status> HookKeeper::apply(cluster::HookOwner owner, std::string condition) {
     const auto options = leader_call(sources_.elector.may_write_for(), write_limit);
     if (!options) {
         co_return fail(options.error());
     }
-    auto body = cluster::hook_plugin_body(*owner_, condition);
+    auto body = cluster::hook_plugin_body(owner, condition);
     kube::ApplyOptions apply;
     apply.force = true;
     auto answer =

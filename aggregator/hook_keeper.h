@@ -71,11 +71,12 @@ private:
     };
 
     [[nodiscard]] kube::Informer<kube::Plugin>::Pointer plugin() const;
+    /// Why the object should not be there; none: nothing speaks against it.
+    [[nodiscard]] std::optional<cluster::Protection> obstacle() const;
     [[nodiscard]] Wish wish() const;
     [[nodiscard]] Task<> turn();
-    [[nodiscard]] Task<Status> look_for_owner();
-    [[nodiscard]] Status take_owner(kube::ApiResult<std::string> answer);
-    [[nodiscard]] Task<Status> apply(std::string condition);
+    [[nodiscard]] Task<Result<cluster::HookOwner>> find_owner();
+    [[nodiscard]] Task<Status> apply(cluster::HookOwner owner, std::string condition);
     [[nodiscard]] Task<Status> remove(std::string uid);
     [[nodiscard]] Task<> keep(bool there);
     [[nodiscard]] Task<> let_go();
