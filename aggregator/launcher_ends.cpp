@@ -29,15 +29,20 @@ constexpr auto events_of_nodes = "default";
 constexpr std::size_t most_told = 3;  ///< sentences of evidence
 
 /// What people did not ask to be told: somebody wanted it.
-bool is_wanted(const migration::CauseAnswer& answer) {
-    return !answer.cause || answer.cause == Cause::owner_delete ||
-           answer.cause == Cause::guest_shutdown;
+bool is_wanted(Cause cause) {
+    return cause == Cause::owner_delete || cause == Cause::guest_shutdown;
 }
 
-std::string note_of(const kube::LauncherPod& pod, const migration::CauseAnswer& answer) {
+bool has_moved_to(const kube::Vmi* vmi, const kube::LauncherPod& pod) {
+    return vmi != nullptr && vmi->migration && vmi->migration->completed &&
+           !vmi->migration->failed && vmi->migration->target_pod == pod.meta.name;
+}
+
+std::string note_of(const kube::LauncherPod& pod, Cause cause,
+                    const migration::CauseAnswer& answer) {
     auto note = "its launcher " + pod.meta.name +
                 (pod.node.empty() ? std::string{} : " on " + pod.node.str()) +
-                " ended: " + std::string{to_string(*answer.cause)} +
+                " ended: " + std::string{to_string(cause)} +
                 (answer.resource.empty() ? std::string{} : ", " + answer.resource) +
                 (answer.certain ? "" : " (not certain)");
     for (std::size_t i = 0; i < std::min(most_told, answer.evidence.size()); ++i) {
@@ -122,26 +127,23 @@ bool LauncherEnds::is_mere_target(const Ending& ending) const {
         return false;
     }
     if (const auto move = sources_.migrations.find_uid(pod.migration_uid)) {
-        return move->phase != "Succeeded" &&
-               !(ending.vmi && ending.vmi->migration && ending.vmi->migration->completed &&
-                 !ending.vmi->migration->failed &&
-                 ending.vmi->migration->target_pod == pod.meta.name);
+        return move->phase != "Succeeded" && !has_moved_to(ending.vmi.get(), pod);
     }
     return ending.vmi && ending.vmi->node != pod.node;
 }
 
-bool LauncherEnds::still_moves(const Ending& ending) const {
+bool LauncherEnds::still_moves(const Ending& ending, SteadyTime ended) const {
     const auto* const vmi = ending.vmi.get();
     return vmi != nullptr && vmi->migration && !vmi->migration->completed &&
            vmi->migration->source_pod == ending.pod->meta.name &&
-           clock_.steady() < *ending.ended + longest_move;
+           clock_.steady() < ended + longest_move;
 }
 
 std::vector<std::string> LauncherEnds::due() {
     std::vector<std::string> due;
     for (auto& [uid, ending] : endings_) {
         look_at_vmi(ending);
-        if (ending.ended && clock_.steady() >= ending.due && !still_moves(ending)) {
+        if (ending.ended && clock_.steady() >= ending.due && !still_moves(ending, *ending.ended)) {
             due.push_back(uid);
         }
     }
@@ -255,7 +257,7 @@ void LauncherEnds::tell(const Ending& ending, const migration::CauseAnswer& answ
         return;
     }
     ++counters_.at(answer.cause ? static_cast<std::size_t>(*answer.cause) : counters_.size() - 1);
-    if (is_wanted(answer)) {
+    if (!answer.cause || is_wanted(*answer.cause)) {
         return;
     }
     const auto& pod = *ending.pod;
@@ -272,7 +274,7 @@ void LauncherEnds::tell(const Ending& ending, const migration::CauseAnswer& answ
                             .warning = true,
                             .reason = "LauncherEnded",
                             .action = "Record",
-                            .note = note_of(pod, answer)});
+                            .note = note_of(pod, *answer.cause, answer)});
 }
 
 }  // namespace scout::aggregator

@@ -81,7 +81,7 @@ private:
     [[nodiscard]] bool is_news(const Change& change) const;
     void look_at_vmi(Ending& ending) const;
     [[nodiscard]] bool is_mere_target(const Ending& ending) const;
-    [[nodiscard]] bool still_moves(const Ending& ending) const;
+    [[nodiscard]] bool still_moves(const Ending& ending, SteadyTime ended) const;
     [[nodiscard]] std::vector<std::string> due();
     [[nodiscard]] Task<> judge(std::string uid, bool with_events);
     [[nodiscard]] Task<> add_events(cluster::Records* records, const kube::LauncherPod* pod);

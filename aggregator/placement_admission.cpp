@@ -22,7 +22,7 @@ std::string unmet_note(const cluster::LevelRequirement& required,
 
 }  // namespace
 
-PlacementAdmission::PlacementAdmission(Sources sources) : sources_(std::move(sources)) {}
+PlacementAdmission::PlacementAdmission(Sources sources) : sources_(sources) {}
 
 Task<daemon::HttpAnswer> PlacementAdmission::serve(daemon::HttpRequest request) {
     co_return answer_about_pod(
@@ -59,8 +59,9 @@ void PlacementAdmission::place(const kube::AdmissionRequest& request, const kube
     }
     answer.patch = std::move(placement->patch);
     answer.warnings = std::move(placement->warnings);
-    auto trouble = placement->unmet ? unmet_note(*placement->unmet, standing)
-                                    : unwritten_note(in_force, standing, pod.arch);
+    const auto& unmet = placement->unmet;
+    auto trouble =
+        unmet ? unmet_note(*unmet, standing) : unwritten_note(in_force, standing, pod.arch);
     if (!trouble.empty()) {
         answer.warnings.push_back(std::move(trouble));
         // Without a patch the API server asks again, and it is told already.
