@@ -30,7 +30,7 @@ std::size_t size_of(const KeptEnd& end) {
                         end.pod.capacity() + end.pod_uid.capacity() + end.node.capacity() +
                         end.phase.capacity() + end.answer.resource.capacity();
     for (const auto& sentence : end.answer.evidence) {
-        bytes += sizeof sentence + sentence.capacity();
+        bytes += sizeof(std::string) + sentence.capacity();
     }
     return bytes;
 }

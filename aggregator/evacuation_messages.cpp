@@ -25,8 +25,8 @@ constexpr std::array<EvacuationStep, 11> steps{
     EvacuationStep::cancel_mark, EvacuationStep::delete_move, EvacuationStep::delete_target,
     EvacuationStep::touch,       EvacuationStep::escalate};
 
-template <class Value, std::size_t count>
-std::optional<Value> named(const std::array<Value, count>& values, std::string_view word) {
+template <class Value, std::size_t Count>
+std::optional<Value> named(const std::array<Value, Count>& values, std::string_view word) {
     for (const auto value : values) {
         if (migration::to_string(value) == word) {
             return value;
