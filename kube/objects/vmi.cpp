@@ -81,6 +81,21 @@ struct MemoryTexts {
     }
 };
 
+/// What is told of how it is, read into what is given.
+auto status_into(Vmi& vmi, ActivePods& active_pods, QuantityText& memory) {
+    return Nested{"status",
+                  Field{"phase", vmi.phase},
+                  Field{"reason", vmi.reason},
+                  Field{"nodeName", vmi.node},
+                  Field{"evacuationNodeName", vmi.evacuation_node},
+                  Field{"activePods", active_pods},
+                  Field{"conditions", vmi.conditions},
+                  Field{"migrationState", vmi.migration},
+                  Nested{"machine", Field{"type", vmi.machine}},
+                  Nested{"memory", Field{"guestCurrent", memory}},
+                  Nested{"topologyHints", Field{"tscFrequency", vmi.tsc_hz}}};
+}
+
 }  // namespace
 
 Result<Vmi> decode_vmi(JsonObject& object) {
@@ -113,21 +128,10 @@ Result<Vmi> decode_vmi(JsonObject& object) {
         Field{"terminationGracePeriodSeconds", vmi.grace},
         Field{"livenessProbe", liveness},
         Field{"nodeSelector", vmi.node_selector}};
-    const Nested state{"status",
-                       Field{"phase", vmi.phase},
-                       Field{"reason", vmi.reason},
-                       Field{"nodeName", vmi.node},
-                       Field{"evacuationNodeName", vmi.evacuation_node},
-                       Field{"activePods", active_pods},
-                       Field{"conditions", vmi.conditions},
-                       Field{"migrationState", vmi.migration},
-                       Nested{"machine", Field{"type", vmi.machine}},
-                       Nested{"memory", Field{"guestCurrent", memory_now}},
-                       Nested{"topologyHints", Field{"tscFrequency", vmi.tsc_hz}}};
     auto status = object.read(
         metadata(vmi.meta, Field{"labels", vmi.labels}, Field{"deletionTimestamp", vmi.deletion},
                  Nested{"annotations", Field{"kubevirt.io/eviction-source", vmi.eviction_source}}),
-        spec, state);
+        spec, status_into(vmi, active_pods, memory_now));
     vmi.liveness_probe = !probe.empty();
     vmi.shares_files = Demands::has(demands.devices, "filesystems");
     vmi.other_demands = demands.names();
