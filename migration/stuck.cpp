@@ -56,6 +56,7 @@ private:
     [[nodiscard]] bool judge_deletion();
     [[nodiscard]] bool judge_synchronizing();
     [[nodiscard]] bool judge_waiting();
+    [[nodiscard]] bool judge_queue();
     [[nodiscard]] bool judge_waiting_here();
     [[nodiscard]] bool judge_pod();
     void judge_mark();
@@ -183,6 +184,23 @@ bool Judge::judge_waiting() {
     return judge_waiting_here();
 }
 
+bool Judge::judge_queue() {
+    if (around_.in_cluster >= around_.cluster_limit) {
+        return set(StuckState::queued,
+                   "its turn: " + std::to_string(around_.in_cluster) + " of " +
+                       std::to_string(around_.cluster_limit) + " migrations of the cluster run",
+                   "wait, or raise parallelMigrationsPerCluster");
+    }
+    if (around_.outbound >= around_.outbound_limit) {
+        return set(StuckState::queued,
+                   "its turn: " + std::to_string(around_.outbound) + " of " +
+                       std::to_string(around_.outbound_limit) + " migrations leave node " +
+                       vm_.node,
+                   "wait, or raise parallelOutboundMigrationsPerNode");
+    }
+    return false;
+}
+
 bool Judge::judge_waiting_here() {
     if (!move_->blocked.empty()) {
         return set(StuckState::blocked, move_->blocked, "see what the condition names");
@@ -199,18 +217,8 @@ bool Judge::judge_waiting_here() {
             "on node " +
                 vm_.node);
     }
-    if (around_.in_cluster >= around_.cluster_limit) {
-        return set(StuckState::queued,
-                   "its turn: " + std::to_string(around_.in_cluster) + " of " +
-                       std::to_string(around_.cluster_limit) + " migrations of the cluster run",
-                   "wait, or raise parallelMigrationsPerCluster");
-    }
-    if (around_.outbound >= around_.outbound_limit) {
-        return set(StuckState::queued,
-                   "its turn: " + std::to_string(around_.outbound) + " of " +
-                       std::to_string(around_.outbound_limit) + " migrations leave node " +
-                       vm_.node,
-                   "wait, or raise parallelOutboundMigrationsPerNode");
+    if (judge_queue()) {
+        return true;
     }
     if (!vm_.selinux_context) {
         return set(StuckState::no_selinux,

@@ -32,6 +32,7 @@ std::optional<Layer> layer_named(std::string_view name) noexcept {
     return std::nullopt;
 }
 
+// NOLINTNEXTLINE(readability-function-size): a table
 std::string_view to_string(ReasonCode code) noexcept {
     switch (code) {
         case ReasonCode::document:
