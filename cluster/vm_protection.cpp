@@ -16,7 +16,6 @@ namespace scout::cluster {
 namespace {
 
 using migration::ProtectionVerdict;
-using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr const char* gate_advice =

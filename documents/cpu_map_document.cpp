@@ -11,7 +11,6 @@
 namespace scout::documents {
 namespace {
 
-using migration::FeatureSet;
 using migration::MapModel;
 using Resolved = std::map<std::string, MapModel, std::less<>>;
 

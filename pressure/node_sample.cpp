@@ -14,7 +14,6 @@
 namespace scout::pressure {
 namespace {
 
-using migration::NodeRoom;
 using migration::PressureSignal;
 using migration::SignalRoom;
 
