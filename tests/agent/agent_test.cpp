@@ -114,6 +114,12 @@ protected:
         }
         co_return false;
     }
+    void lose_hypervisor() {
+        hypervisor.set_connection({.reach = hypervisor::Reach::unreachable,
+                                   .since = WallTime{},
+                                   .reason = "socket closed",
+                                   .attempts = 1});
+    }
     Task<> start_and_be_ready() {
         const auto started = co_await agent->start();
         EXPECT_TRUE(started);
@@ -270,18 +276,24 @@ TEST_F(AgentTest, PicksUpTheLabellersFilesWhenTheyComeChangeAndGo) {
     test::run_to_end(loop, story());
 }
 
+std::vector<test::v1::AggregatorMessage> want_profile(const test::v1::AgentMessage& message) {
+    std::vector<test::v1::AggregatorMessage> replies;
+    if (message.has_hello()) {
+        replies.emplace_back().mutable_welcome();
+    } else if (message.has_full()) {
+        replies.emplace_back().mutable_want_profile()->set_digest(message.full().profile_digest());
+    }
+    return replies;
+}
+
+void expect_skylake(const auto& told) {
+    EXPECT_EQ(sha256_hex(told.profile()), told.digest());
+    EXPECT_EQ(wire::decode_profile(told.profile())->host_model->name, "Skylake-Client");
+}
+
 TEST_F(AgentTest, ReportsItsProfileItsGuestsAndWhatHappensToThem) {
     test::ReportServer server;
-    server.answer = [](const test::v1::AgentMessage& message) {
-        std::vector<test::v1::AggregatorMessage> replies;
-        if (message.has_hello()) {
-            replies.emplace_back().mutable_welcome();
-        } else if (message.has_full()) {
-            replies.emplace_back().mutable_want_profile()->set_digest(
-                message.full().profile_digest());
-        }
-        return replies;
-    };
+    server.answer = &want_profile;
     hypervisor.running = {test::example_guest("u1")};
     make(server.address());
     std::optional<test::v1::AgentMessage> hello;
@@ -292,12 +304,7 @@ TEST_F(AgentTest, ReportsItsProfileItsGuestsAndWhatHappensToThem) {
     std::thread observer([&] {
         hello = server.wait_for([](const auto& m) { return m.has_hello(); });
         body = server.wait_for([](const auto& m) { return m.has_profile(); });
-        asio::post(loop, [&] {
-            hypervisor.set_connection({.reach = hypervisor::Reach::unreachable,
-                                       .since = WallTime{},
-                                       .reason = "socket closed",
-                                       .attempts = 1});
-        });
+        asio::post(loop, [&] { lose_hypervisor(); });
         away =
             server.wait_for([](const auto& m) { return !m.delta().host().guests_error().empty(); });
         asio::post(loop,
@@ -319,9 +326,7 @@ TEST_F(AgentTest, ReportsItsProfileItsGuestsAndWhatHappensToThem) {
     ASSERT_TRUE(hello && body && away && removed);
     EXPECT_EQ(hello->hello().node(), "node-1");
     EXPECT_EQ(hello->hello().host_identity().size(), 32U);
-    const auto& told = body->profile();
-    EXPECT_EQ(sha256_hex(told.profile()), told.digest());
-    EXPECT_EQ(wire::decode_profile(told.profile())->host_model->name, "Skylake-Client");
+    expect_skylake(body->profile());
     EXPECT_EQ(removed->delta().removed(0).uuid(), "u1");
     EXPECT_EQ(removed->delta().removed(0).found_by(), "resync");
     EXPECT_EQ(removed->delta().removed(0).since_unix_ms(), 7000);

@@ -80,7 +80,7 @@ TEST(EvacuationMessagesTest, RulesComeInAndUnknownModesAreOff) {
     }
 }
 
-TEST(EvacuationMessagesTest, FactsComeIn) {
+v1::EvacuationFacts facts_of_u() {
     v1::EvacuationFacts facts;
     facts.set_vmi_uid("u");
     auto& vmi = *facts.mutable_vmi();
@@ -108,7 +108,11 @@ TEST(EvacuationMessagesTest, FactsComeIn) {
     numbers.set_max_downtime_ms(900);
     numbers.set_escalated(true);
     facts.set_slots(5);
-    const auto taken = from_wire(facts);
+    return facts;
+}
+
+TEST(EvacuationMessagesTest, FactsComeIn) {
+    const auto taken = from_wire(facts_of_u());
 
     ASSERT_TRUE(taken.vmi);
     EXPECT_EQ(taken.vmi->facts.strategy, migration::EvictionStrategy::external);

@@ -10,7 +10,6 @@ namespace scout::agent {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::HasSubstr;
 using testing::IsEmpty;
 
 class MarkTimesTest : public testing::Test {

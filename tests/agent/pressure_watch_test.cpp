@@ -63,6 +63,10 @@ protected:
                                  .tell = [this] { ++told; }});
     }
     void look() { test::run_until_done(loop, watch->look()); }
+    void look_after(std::chrono::seconds time) {
+        clock.advance(time);
+        look();
+    }
 
     /// Follows what is left of the memory, in KiB; answers when warnings began, in seconds.
     std::vector<double> follow(const Curve& left, double seconds) {
@@ -94,6 +98,16 @@ protected:
         tree.folder().write(place / "memory.stat", "inactive_file 0\n");
         tree.folder().write(place / "memory.max", limit);
         tree.folder().write(place / "pids.current", "40\n");
+    }
+
+    /// Each uses 1000 bytes more than the one before.
+    void add_launchers(int count) {
+        for (int i = 1; i <= count; ++i) {
+            const auto uid = "aa-" + std::to_string(i);
+            const auto used = std::to_string(1000 * i) + "\n";
+            write_pod(uid, pressure::QosClass::burstable, used, "max\n");
+            launchers.push_back({.pod_uid = uid, .guest = "shop/" + uid, .vm_grace = 120s});
+        }
     }
 
     std::shared_ptr<spdlog::logger> before = spdlog::default_logger();
@@ -210,11 +224,7 @@ TEST_F(PressureWatchTest, WhatItKnowsIsReportedWhenItIsWorthAMessage) {
          "evictionHard: {memory.available: 100Mi}\nevictionSoft: {memory.available: 1Gi}\n"
          "evictionSoftGracePeriod: {memory.available: 30s}\nevictionMaxPodGracePeriod: 300\n"
          "shutdownGracePeriod: 60s\n");
-    for (int i = 1; i <= 7; ++i) {
-        const auto uid = "aa-" + std::to_string(i);
-        write_pod(uid, pressure::QosClass::burstable, std::to_string(1000 * i) + "\n", "max\n");
-        launchers.push_back({.pod_uid = uid, .guest = "shop/" + uid, .vm_grace = 120s});
-    }
+    add_launchers(7);
     auto& teller = watch->teller();
     EXPECT_FALSE(teller.is_due(clock.steady())) << "nothing was looked at yet";
     tree.set_memory(8 << 20U);
@@ -236,14 +246,12 @@ TEST_F(PressureWatchTest, WhatItKnowsIsReportedWhenItIsWorthAMessage) {
     EXPECT_EQ(first->order[0].others, 2U);
 
     for (int i = 0; i < 60; ++i) {
-        clock.advance(5s);
-        look();
+        look_after(5s);
     }
     EXPECT_EQ(told, 1U) << "nothing new";
     EXPECT_FALSE(teller.next(clock.steady()));
     tree.set_memory(512 << 10U);
-    clock.advance(5s);
-    look();
+    look_after(5s);
     EXPECT_EQ(told, 2U);
     const auto near = teller.next(clock.steady());
     ASSERT_TRUE(near && near->lines[1].passed_for);

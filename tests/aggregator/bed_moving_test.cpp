@@ -410,6 +410,7 @@ TEST_F(BedMovingTest, AnotherNodesVmIsRefused) {
 }
 
 TEST_F(BedMovingTest, TheTargetOfItsMigrationMayBeRemovedAndNoOtherPod) {
+    const std::string target = "virt-launcher-web-target";
     auto agent = agent_on(one);
     name(*agent, {"web"});
     EXPECT_EQ(order(*agent, "web", "create-move").outcome(), Result::DONE);
@@ -419,7 +420,7 @@ TEST_F(BedMovingTest, TheTargetOfItsMigrationMayBeRemovedAndNoOtherPod) {
         test::at(read(kube::resources::migrations(), move), "/metadata/uid").as_string()};
     create(kube::resources::pods(), shop,
            {{"metadata",
-             {{"name", "virt-launcher-web-target"},
+             {{"name", target},
               {"labels",
                {{"kubevirt.io", "virt-launcher"},
                 {"kubevirt.io/created-by", uid_of_vm("web")},
@@ -431,25 +432,21 @@ TEST_F(BedMovingTest, TheTargetOfItsMigrationMayBeRemovedAndNoOtherPod) {
               {"automountServiceAccountToken", false},
               {"containers", {{{"name", "compute"}, {"image", "none"}}}}}}});
     const json::object state{
-        {"status",
-         {{"migrationState",
-           {{"migrationUid", move_uid}, {"targetPod", "virt-launcher-web-target"}}}}}};
+        {"status", {{"migrationState", {{"migrationUid", move_uid}, {"targetPod", target}}}}}};
     done(client->merge_patch({.resource = kube::resources::virtual_machine_instances(),
                               .object = {.space = shop, .name = "web"}},
                              json::serialize(state)));
     ASSERT_TRUE(run_until([&] {
-        return facts(*agent).moves_size() == 1 &&
-               facts(*agent).moves(0).target_pod() == "virt-launcher-web-target";
+        return facts(*agent).moves_size() == 1 && facts(*agent).moves(0).target_pod() == target;
     }));
 
     EXPECT_EQ(order(*agent, "web", "delete-target", "virt-launcher-db").outcome(), Result::REFUSED);
     EXPECT_EQ(order(*agent, "web", "delete-target", "virt-launcher-web").outcome(),
               Result::REFUSED);
-    EXPECT_EQ(order(*agent, "web", "delete-target", "virt-launcher-web-target").outcome(),
-              Result::DONE);
+    EXPECT_EQ(order(*agent, "web", "delete-target", target).outcome(), Result::DONE);
     EXPECT_TRUE(run_until([&] {
-        return !call(client->get({.resource = kube::resources::pods(),
-                                  .object = {.space = shop, .name = "virt-launcher-web-target"}}));
+        return !call(client->get(
+            {.resource = kube::resources::pods(), .object = {.space = shop, .name = target}}));
     }));
 }
 
@@ -485,15 +482,14 @@ TEST_F(BedMovingTest, TheHookComesWithAnAgentAndGoesWithTheModeAndLeavesOthersFi
     const auto now = done(client->get(plugin()));
     EXPECT_EQ(test::at(now, "/metadata/labels/of"), "others");
     EXPECT_EQ(test::at(now, "/spec/failureStrategy"), "Ignore");
-    EXPECT_TRUE(run_until([this] {
-        return test::at(done(client->get(config())), "/status/conditions/1/reason") == "NodeHook";
-    }));
+    const auto reason = [this] {
+        return test::at(done(client->get(config())), "/status/conditions/1/reason");
+    };
+    EXPECT_TRUE(run_until([&reason] { return reason() == "NodeHook"; }));
 
     set_mode("observe");
     EXPECT_TRUE(run_until([this] { return hook_condition() == "none"; }));
-    EXPECT_TRUE(run_until([this] {
-        return test::at(done(client->get(config())), "/status/conditions/1/reason") == "NotActing";
-    }));
+    EXPECT_TRUE(run_until([&reason] { return reason() == "NotActing"; }));
 }
 
 }  // namespace

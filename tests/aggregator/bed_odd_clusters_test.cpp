@@ -50,6 +50,18 @@ protected:
         return {.resource = kube::resources::custom_resource_definitions(),
                 .object = {.space = {}, .name = name}};
     }
+    static kube::Target kubevirt(const std::string& name) {
+        return {.resource = kube::resources::kubevirts(),
+                .object = {.space = "default", .name = name}};
+    }
+    void deploy(const std::string& name, const std::string& machine) {
+        create(kube::resources::kubevirts(), "default",
+               {{"metadata", {{"name", name}}},
+                {"spec", {{"configuration", {{"machineType", machine}}}}}});
+        auto status = kubevirt(name);
+        status.subresource = "status";
+        done(client->merge_patch(status, R"({"status":{"phase":"Deployed"}})"));
+    }
     void make_config(json::object spec) {
         create(kube::resources::scout_configs(), "",
                {{"metadata", {{"name", "default"}}}, {"spec", std::move(spec)}});
@@ -147,22 +159,9 @@ TEST_F(BedOddClusterTest, OfTwoKubeVirtsTheFirstThatIsDeployedIsInForceAndNoneIs
     auto crd = scout::test::kubevirt_definitions(data).at("kubevirts.kubevirt.io");
     create(kube::resources::custom_resource_definitions(), "", crd);
     ASSERT_TRUE(run_until([&] {
-        const auto none = call(client->get({.resource = kube::resources::kubevirts(),
-                                            .object = {.space = "default", .name = "none"}}));
+        const auto none = call(client->get(kubevirt("none")));
         return !none && none.error().reason == "NotFound";
     }));
-    const auto kubevirt = [](const std::string& name) {
-        return kube::Target{.resource = kube::resources::kubevirts(),
-                            .object = {.space = "default", .name = name}};
-    };
-    const auto deploy = [&](const std::string& name, const std::string& machine) {
-        create(kube::resources::kubevirts(), "default",
-               {{"metadata", {{"name", name}}},
-                {"spec", {{"configuration", {{"machineType", machine}}}}}});
-        auto status = kubevirt(name);
-        status.subresource = "status";
-        done(client->merge_patch(status, R"({"status":{"phase":"Deployed"}})"));
-    };
     make_node("twofold", "a", "x");
     make_node("twofold", "b", "x");
     auto side = start(access, new_space());

@@ -27,13 +27,9 @@
 namespace scout::aggregator {
 namespace {
 
-using fleet::SubjectKind;
-using migration::Verdict;
 using testing::AllOf;
-using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
 using namespace std::chrono_literals;
@@ -116,23 +112,29 @@ TEST_F(ClusterOutlookQuestionsTest, UnprotectedVmsAreCountedByTheLeaderAlone) {
     scout::test::run_to_end(loop, scope.close());
 }
 
-TEST_F(ClusterOutlookQuestionsTest, TellsThePressureThatAgentsAndKubeletsTold) {
-    Registry registry({}, clock);
-    questions.hear(registry);
-    const Introduction east{.node = "east", .host_identity = "e", .agent_version = ""};
-    ASSERT_TRUE(registry.introduce(east, clock.steady()));
+migration::PressureReport pressed_report() {
     migration::PressureReport report;
     report.lines.resize(1);
     report.lines[0].at = 100;
     report.order = {{.first = {{.vmi = "shop/web", .pod_uid = "p", .usage = {}, .vm_grace = {}}}}};
     report.graces = migration::KubeletGraces{};
+    return report;
+}
+
+const Question of_pressure{.kind = Question::Kind::pressure,
+                           .options = {{"node", "east"}, {"node", "west"}},
+                           .may_see_nodes = true,
+                           .may_see_vmis = true};
+
+TEST_F(ClusterOutlookQuestionsTest, TellsThePressureThatAgentsAndKubeletsTold) {
+    Registry registry({}, clock);
+    questions.hear(registry);
+    const Introduction east{.node = "east", .host_identity = "e", .agent_version = ""};
+    ASSERT_TRUE(registry.introduce(east, clock.steady()));
+    const auto report = pressed_report();
     ASSERT_TRUE(registry.report_pressure("east", report, clock.steady()));
     read_all();
-    const Question question{.kind = Question::Kind::pressure,
-                            .options = {{"node", "east"}, {"node", "west"}},
-                            .may_see_nodes = true,
-                            .may_see_vmis = true};
-    const auto text = ask(question);
+    const auto text = ask(of_pressure);
     ASSERT_TRUE(text) << text.error().message;
 
     FakeServer api(saying(*text));
@@ -145,7 +147,7 @@ TEST_F(ClusterOutlookQuestionsTest, TellsThePressureThatAgentsAndKubeletsTold) {
     EXPECT_EQ(api.requests().at(0).target,
               "/apis/query.virt-scout.io/v1alpha1/pressure?node=east&node=west");
 
-    auto blind = question;
+    auto blind = of_pressure;
     blind.may_see_vmis = false;
     EXPECT_THAT(*ask(blind), Not(HasSubstr("shop/web")));
     // The kubelet of east evicts at once: its VM cannot be moved then.
@@ -155,7 +157,7 @@ TEST_F(ClusterOutlookQuestionsTest, TellsThePressureThatAgentsAndKubeletsTold) {
     EXPECT_THAT(*protection, HasSubstr("too-big"));
 
     leads = false;
-    const auto standby = ask(question);
+    const auto standby = ask(of_pressure);
     ASSERT_TRUE(standby);
     EXPECT_THAT(*standby, HasSubstr("\"hearsAgents\":false"));
     FakeServer other(saying(*standby));
@@ -163,34 +165,40 @@ TEST_F(ClusterOutlookQuestionsTest, TellsThePressureThatAgentsAndKubeletsTold) {
     EXPECT_THAT(other.requests(), SizeIs(6)) << "another replica may lead";
 }
 
+KeptEnd end_of_db(WallTime now) {
+    return {.space = "shop",
+            .vmi_name = "db",
+            .pod = "virt-launcher-db-abcde",
+            .pod_uid = "p",
+            .node = "east",
+            .phase = "Failed",
+            .ended = now,
+            .answer = {.cause = migration::Cause::node_pressure,
+                       .resource = "memory",
+                       .evidence = {"node east has MemoryPressure"},
+                       .certain = true,
+                       .ended = true}};
+}
+
+KeptMove move_of_db(WallTime now) {
+    KeptMove kept{.space = "shop", .vmi_name = "db", .uid = "m", .move = {}};
+    kept.move.name = "kubevirt-evacuation-x";
+    kept.move.phase = "Succeeded";
+    kept.move.mode = "PreCopy";
+    kept.move.source = "west";
+    kept.move.target = "east";
+    kept.move.created = now;
+    kept.move.request = {.requester = migration::Requester::drain, .user = {}, .why = "evicted"};
+    return kept;
+}
+
 TEST_F(ClusterOutlookQuestionsTest, TellsWhatBecameOfAVmAfterItIsGone) {
     const auto early = ask({.kind = Question::Kind::vmi_why, .space = "shop", .name = "db"});
     EXPECT_EQ(early.error().code, Errc::unavailable);
     read_all();
     const WallTime now = std::chrono::floor<std::chrono::milliseconds>(clock.wall());
-    KeptEnd end{.space = "shop",
-                .vmi_name = "db",
-                .pod = "virt-launcher-db-abcde",
-                .pod_uid = "p",
-                .node = "east",
-                .phase = "Failed",
-                .ended = now,
-                .answer = {}};
-    end.answer = {.cause = migration::Cause::node_pressure,
-                  .resource = "memory",
-                  .evidence = {"node east has MemoryPressure"},
-                  .certain = true,
-                  .ended = true};
-    history.put(std::move(end), clock.wall());
-    KeptMove move{.space = "shop", .vmi_name = "db", .uid = "m", .move = {}};
-    move.move.name = "kubevirt-evacuation-x";
-    move.move.phase = "Succeeded";
-    move.move.mode = "PreCopy";
-    move.move.source = "west";
-    move.move.target = "east";
-    move.move.created = now;
-    move.move.request = {.requester = migration::Requester::drain, .user = {}, .why = "evicted"};
-    history.put(std::move(move), clock.wall());
+    history.put(end_of_db(now), clock.wall());
+    history.put(move_of_db(now), clock.wall());
 
     const auto of_vm = ask(
         {.kind = Question::Kind::vmi_why, .space = "shop", .name = "db", .may_see_nodes = true});

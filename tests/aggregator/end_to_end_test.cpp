@@ -213,6 +213,22 @@ TEST_F(EndToEndTest, WatcherSeesWhatIsThereAndWhatChanges) {
     EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
 }
 
+/// The memory of each guest is the number of the message.
+v1::AgentMessage changes_of_fifty(std::uint64_t sequence) {
+    v1::AgentMessage delta;
+    delta.mutable_delta()->set_sequence(sequence);
+    auto guest = wire_guest("u1", std::string(200, 'x'), small_host());
+    guest.set_memory_kib(sequence);
+    for (const auto* state : {"paused", "running"}) {
+        for (int i = 0; i < 50; ++i) {
+            guest.set_uuid(std::to_string(i));
+            guest.set_state(state);
+            *delta.mutable_delta()->add_changed() = guest;
+        }
+    }
+    return delta;
+}
+
 TEST_F(EndToEndTest, WatcherThatDoesNotReadIsEnded) {
     RunningAggregator running(test_config(), clock);
     ASSERT_TRUE(running.started()) << running.started().error().message;
@@ -227,19 +243,8 @@ TEST_F(EndToEndTest, WatcherThatDoesNotReadIsEnded) {
     }
 
     constexpr std::uint64_t last = 400;
-    auto guest = wire_guest("u1", std::string(200, 'x'), small_host());
     for (std::uint64_t sequence = 2; sequence <= last; ++sequence) {
-        v1::AgentMessage delta;
-        delta.mutable_delta()->set_sequence(sequence);
-        guest.set_memory_kib(sequence);
-        for (const auto* state : {"paused", "running"}) {
-            for (int i = 0; i < 50; ++i) {
-                guest.set_uuid(std::to_string(i));
-                guest.set_state(state);
-                *delta.mutable_delta()->add_changed() = guest;
-            }
-        }
-        agent.send(delta);
+        agent.send(changes_of_fifty(sequence));
     }
     v1::GuestsResponse guests;
     const auto limit = std::chrono::steady_clock::now() + 10s;

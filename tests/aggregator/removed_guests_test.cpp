@@ -47,6 +47,15 @@ protected:
                                                  .watched = hypervisor,
                                                  .link = &link});
     }
+    Status watch(const wire::Endpoint& endpoint) {
+        cli::Settings settings;
+        settings.aggregator = endpoint.target();
+        settings.plaintext = true;
+        const auto fleet = cli::open_fleet(settings, {}, clock);
+        return fleet
+                   ? (*fleet)->watch_guests("", [this](const auto& event) { return follow(event); })
+                   : Status{tl::unexpect, fleet.error()};
+    }
     /// Removes one guest after the other as the watcher sees what it is to see. Any thread.
     bool follow(const cli::GuestEvent& event) {
         lines.push_back(boost::json::serialize(cli::to_json(event)));
@@ -78,13 +87,7 @@ TEST_F(RemovedGuestsTest, WatchTellsHowAndSinceWhen) {
     Status watched;
     std::atomic<bool> seen{false};
     std::thread watcher([&] {
-        cli::Settings settings;
-        settings.aggregator = running.endpoint().target();
-        settings.plaintext = true;
-        auto fleet = cli::open_fleet(settings, {}, clock);
-        watched =
-            fleet ? (*fleet)->watch_guests("", [this](const auto& event) { return follow(event); })
-                  : Status{tl::unexpect, fleet.error()};
+        watched = watch(running.endpoint());
         seen = true;
     });
     auto story = [&]() -> Task<> {

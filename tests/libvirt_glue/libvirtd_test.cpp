@@ -57,6 +57,17 @@ protected:
         return DomainHandle(virDomainDefineXML(admin.get(), guest_xml(name).c_str()));
     }
 
+    void expect_events_of_tiny() {
+        admin.reset(virConnectOpen(config.uri.c_str()));
+        ASSERT_NE(admin, nullptr);
+        const DomainHandle tiny(virDomainLookupByName(admin.get(), "tiny"));
+        ASSERT_NE(tiny, nullptr);
+        ASSERT_EQ(virDomainSuspend(tiny.get()), 0);
+        EXPECT_TRUE(live->run_until_told("state-changed tiny paused event"));
+        ASSERT_EQ(virDomainDestroy(tiny.get()), 0);
+        EXPECT_TRUE(live->run_until_told("state-changed tiny shutoff event"));
+    }
+
     static inline std::string missing;
     std::optional<LibvirtdSandbox> sandbox;
     LibvirtConfig config;
@@ -135,15 +146,7 @@ TEST_F(LibvirtdTest, FindsByResyncWhatWasUndefinedWhileTheDaemonWasAway) {
                 ElementsAre("removed web unknown resync", "state-changed tiny running resync"));
     EXPECT_EQ(live->hypervisor->counters().reconnects, 1U);
 
-    // Events flow again.
-    admin.reset(virConnectOpen(config.uri.c_str()));
-    ASSERT_NE(admin, nullptr);
-    const DomainHandle same(virDomainLookupByName(admin.get(), "tiny"));
-    ASSERT_NE(same, nullptr);
-    ASSERT_EQ(virDomainSuspend(same.get()), 0);
-    EXPECT_TRUE(live->run_until_told("state-changed tiny paused event"));
-    ASSERT_EQ(virDomainDestroy(same.get()), 0);
-    EXPECT_TRUE(live->run_until_told("state-changed tiny shutoff event"));
+    expect_events_of_tiny();
 }
 
 TEST_F(LibvirtdTest, TakesASilentDaemonForUnreachableNotForGone) {
