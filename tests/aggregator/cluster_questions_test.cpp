@@ -30,8 +30,6 @@ namespace {
 
 using fleet::SubjectKind;
 using migration::Verdict;
-using testing::AllOf;
-using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;

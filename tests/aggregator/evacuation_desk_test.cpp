@@ -15,7 +15,6 @@ namespace {
 
 namespace json = boost::json;
 using testing::AllOf;
-using testing::Each;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;

@@ -16,11 +16,8 @@ namespace scout::aggregator {
 namespace {
 
 namespace json = boost::json;
-using testing::AllOf;
-using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::Not;
 using testing::SizeIs;
 using namespace std::chrono_literals;
 

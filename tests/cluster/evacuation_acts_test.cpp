@@ -27,7 +27,6 @@ using migration::EvacuationStep;
 using migration::MovePhase;
 using migration::StepOutcome;
 using testing::HasSubstr;
-using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
 using namespace std::chrono_literals;

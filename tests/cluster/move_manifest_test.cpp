@@ -13,7 +13,6 @@ namespace {
 
 using migration::MoveRequest;
 using migration::NodeRequirement;
-using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;

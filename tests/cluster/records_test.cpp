@@ -17,8 +17,6 @@ namespace {
 using namespace std::chrono_literals;
 using migration::Cause;
 using migration::StuckState;
-using testing::Contains;
-using testing::ElementsAre;
 using testing::HasSubstr;
 
 RecordDump read(const std::filesystem::path& path) {

@@ -10,7 +10,6 @@ namespace scout::documents {
 namespace {
 
 using migration::CpuMode;
-using migration::Profile;
 using migration::ProfileOrigin;
 using migration::Usable;
 using testing::ElementsAre;
