@@ -121,6 +121,7 @@ void large_matrix() {
     constexpr std::size_t classes = 2'000;
     const auto prototypes = bench::make_fleet(classes, classes);
     std::vector<std::vector<migration::LabelView>> views;
+    views.reserve(nodes);
     const auto of_class = views_of(prototypes);
     for (std::size_t i = 0; i < nodes; ++i) {
         views.push_back(of_class[i % classes]);

@@ -78,8 +78,9 @@ bool goes_before_as_proposed(const PolicyMatch& a, const PolicyMatch& b) {
 std::string label_list(const char* of, const Labels& labels) {
     std::string out;
     for (const auto& [key, value] : labels) {
-        out += (out.empty() ? std::string{of} + (labels.size() == 1 ? " " : "s ") : ", ") + key +
-               "=" + value;
+        out += out.empty() ? std::string{of} + (labels.size() == 1 ? " " : "s ") : ", ";
+        out += key;
+        out += "=" + value;
     }
     return out;
 }

@@ -75,6 +75,7 @@ Status Counter::take_entries(UniqueFd folder, unsigned level) {
     const int descriptor = folder.release();  // it is the stream's now
     for (;;) {
         errno = 0;
+        // NOLINTNEXTLINE(concurrency-mt-unsafe): a stream of its own
         const auto* entry = ::readdir(entries.get());
         if (entry == nullptr) {
             return errno == 0 || is_gone(errno) ? Status{} : failed("readdir", errno);

@@ -14,6 +14,7 @@
 
 #include "base/offload.h"
 #include "tests/daemon/notify_socket.h"
+#include "tests/support/environment.h"
 
 namespace scout::daemon {
 namespace {
@@ -124,7 +125,7 @@ TEST(RunTest, LeavesAtOnceOnTheSecondSignalEvenIfTheLoopHangs) {
 
 TEST(RunTest, PetsTheWatchdogFromTheLoopAndStopsPettingWhenItHangs) {
     const test::NotifySocket manager;
-    ::setenv("WATCHDOG_USEC", "40000", 1);
+    test::set_environment("WATCHDOG_USEC", "40000");
     const auto child = ::fork();
     if (child == 0) {
         asio::io_context loop{1};

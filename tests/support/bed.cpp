@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <optional>
@@ -20,6 +19,8 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "tests/support/environment.h"
 
 namespace scout::test {
 namespace {
@@ -63,8 +64,7 @@ std::string text_at(const boost::json::value& document, std::string_view key) {
 }  // namespace
 
 std::filesystem::path bed_program() {
-    const char* named = std::getenv("SCOUT_BED");
-    if (named != nullptr && *named != '\0') {
+    if (auto named = environment("SCOUT_BED"); !named.empty()) {
         return named;
     }
     const std::filesystem::path built{SCOUT_BUILT_BED};
