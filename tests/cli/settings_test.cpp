@@ -69,10 +69,10 @@ TEST(SettingsTest, AFileThatWasNamedMustBeThere) {
 
 TEST(SettingsTest, AFileThatWasNotNamedNeedNotBeThere) {
     for (const auto* folder : {"/nonexistent", "/dev/null"}) {
-        test::set_environment("XDG_CONFIG_HOME", folder);
+        scout::test::set_environment("XDG_CONFIG_HOME", folder);
         EXPECT_EQ(read_settings(std::nullopt).value(), Settings{}) << folder;
     }
-    test::unset_environment("XDG_CONFIG_HOME");
+    scout::test::unset_environment("XDG_CONFIG_HOME");
 }
 
 TEST(SettingsTest, FlagsWinOverTheFile) {

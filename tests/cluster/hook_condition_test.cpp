@@ -23,7 +23,7 @@ using testing::ElementsAre;
 class HookConditionTest : public testing::Test {
 protected:
     void SetUp() override {
-        const auto named = test::environment("SCOUT_CEL");
+        const auto named = scout::test::environment("SCOUT_CEL");
         program = named.empty() ? SCOUT_BUILT_CEL : named;
         if (!std::filesystem::exists(program)) {
             GTEST_SKIP()
