@@ -48,19 +48,19 @@ Agent::Agent(AgentOptions options, AgentParts parts)
       scope_(parts_.loop) {
     health_.set("probe", "the first probe is still going on");
     if (options_.pressure) {
-        look_at_kubelet();
+        look_at_kubelet(*options_.pressure);
     }
 }
 
-void Agent::look_at_kubelet() {
+void Agent::look_at_kubelet(const PressureConfig& config) {
     pressure_ = std::make_unique<PressureWatch>(
-        *options_.pressure, PressureWatch::Parts{.loop = parts_.loop,
-                                                 .pool = parts_.pool,
-                                                 .clock = parts_.clock,
-                                                 .registry = *registry_,
-                                                 .health = health_,
-                                                 .launchers = launcher_pods(parts_.launchers),
-                                                 .tell = [this] { report_pacer_.wake(); }});
+        config, PressureWatch::Parts{.loop = parts_.loop,
+                                     .pool = parts_.pool,
+                                     .clock = parts_.clock,
+                                     .registry = *registry_,
+                                     .health = health_,
+                                     .launchers = launcher_pods(parts_.launchers),
+                                     .tell = [this] { report_pacer_.wake(); }});
     shutdown_ = std::make_unique<ShutdownWatch>(
         ShutdownWatch::Parts{.loop = parts_.loop,
                              .clock = parts_.clock,

@@ -66,6 +66,7 @@ std::vector<EvacuationOrders::Open> EvacuationOrders::expire(SteadyTime now) {
 
 std::vector<EvacuationOrders::Open> EvacuationOrders::close_all() {
     std::vector<Open> all;
+    all.reserve(open_.size());
     for (auto& [id, open] : open_) {
         all.push_back(std::move(open));
     }

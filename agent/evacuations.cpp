@@ -12,7 +12,6 @@
 namespace scout::agent {
 namespace {
 
-using migration::EvacuationState;
 using migration::StepOutcome;
 
 /// The time that is left goes on by itself.
@@ -25,6 +24,17 @@ constexpr unsigned stock_slots = 2;
 constexpr auto longest_unseen = silence_limit + std::chrono::seconds{5};
 /// After a start all launchers have been asked once by then.
 constexpr std::chrono::seconds finding{15};
+
+/// Null: the launcher is gone, or has none.
+const launcher::Domain* domain_of(const launcher::LauncherTable& launchers,
+                                  std::string_view pod_uid) {
+    const auto found = launchers.launchers().find(pod_uid);
+    if (found == launchers.launchers().end()) {
+        return nullptr;
+    }
+    const auto& domain = found->second.domain;
+    return domain ? &*domain : nullptr;
+}
 
 }  // namespace
 
@@ -124,9 +134,7 @@ void Evacuations::note_marks(const launcher::LauncherTable& launchers, SteadyTim
 void Evacuations::follow(const launcher::LauncherTable& launchers, SteadyTime now) {
     const auto& all = launchers.launchers();
     for (auto& [pod, each] : followed_) {
-        const auto at = all.find(pod);
-        const bool there = at != all.end() && at->second.domain;
-        each.saw(there ? &*at->second.domain : nullptr, now);
+        each.saw(domain_of(launchers, pod), now);
     }
     note_marks(launchers, now);
     if (!rules_ || is_mode(EvacuationMode::off)) {
@@ -321,8 +329,8 @@ std::optional<migration::HookAnswer> Evacuations::answer(const StopQuestion& que
     auto* followed = find(question.vmi.uid);
     if (followed == nullptr) {
         for (const auto& pod : launchers_of(question, launchers)) {
-            const auto& domain = launchers.launchers().find(pod)->second.domain;
-            if (domain && domain->vmi_uid == question.vmi.uid) {
+            const auto* domain = domain_of(launchers, pod);
+            if (domain != nullptr && domain->vmi_uid == question.vmi.uid) {
                 followed = adopt(pod, *domain, now);
             }
             if (followed != nullptr) {
@@ -335,7 +343,7 @@ std::optional<migration::HookAnswer> Evacuations::answer(const StopQuestion& que
     }
     if (!followed->is_told()) {
         auto facts = question.vmi;
-        if (!question.strategy_set) {
+        if (rules_ && !question.strategy_set) {
             facts.strategy = migration::effective_strategy({}, rules_->eviction_strategy);
         }
         followed->saw_vmi(std::move(facts), now);

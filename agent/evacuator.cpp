@@ -98,17 +98,18 @@ Task<> Evacuator::measure(std::string pod_uid) {
                       log_value(stats.error().message));
         co_return;
     }
-    if (!*stats) {
+    auto numbers = *std::move(stats);
+    if (!numbers) {
         co_return;
     }
-    evacuations_.measured(pod_uid, **stats);
+    evacuations_.measured(pod_uid, *numbers);
     if (!evacuations_.wants_dirty_rate(pod_uid)) {
         co_return;
     }
     const auto rate = co_await parts_.launchers.dirty_rate(pod_uid);
     if (rate) {
-        (*stats)->dirty_mib_s = *rate;
-        evacuations_.measured(pod_uid, **stats);
+        numbers->dirty_mib_s = *rate;
+        evacuations_.measured(pod_uid, *numbers);
     } else {
         spdlog::debug("launcher tells no dirty rate pod={} error={}", log_value(pod_uid),
                       log_value(rate.error().message));

@@ -52,7 +52,8 @@ PressedLauncher LauncherRanks::pressed(const LauncherPod& pod, PressureSignal si
     }
     if (is_of_filesystem(signal)) {
         const bool inodes = is_of_inodes(signal);
-        if (const auto* storage = find(*storages, pod.pod_uid)) {
+        const auto* storage = storages ? find(*storages, pod.pod_uid) : nullptr;
+        if (storage != nullptr) {
             out.usage = inodes ? storage->inodes : storage->bytes;
         }
         if (inodes) {

@@ -220,22 +220,22 @@ Task<Error> LoginManagerWatch::follow() {
         }
         take();
         if (result == 0 || handled % most_at_once == 0) {
-            co_await wait(**bus, result == 0 ? ask_at : SteadyTime::clock::now());
+            co_await wait(bus->get(), result == 0 ? ask_at : SteadyTime::clock::now());
         }
     }
 }
 
-Task<> LoginManagerWatch::wait(sd_bus& bus, SteadyTime until) {
+Task<> LoginManagerWatch::wait(sd_bus* bus, SteadyTime until) {
     using namespace asio::experimental::awaitable_operators;
     using asio::posix::stream_descriptor;
     std::uint64_t limit_us = 0;
-    if (sd_bus_get_timeout(&bus, &limit_us) > 0 && limit_us != UINT64_MAX) {
+    if (sd_bus_get_timeout(bus, &limit_us) > 0 && limit_us != UINT64_MAX) {
         // Both count the monotonic clock.
         until = std::min(until, SteadyTime{std::chrono::microseconds{limit_us}});
     }
     asio::steady_timer timer(parts_.loop, until);
-    stream_descriptor socket(parts_.loop, ::dup(sd_bus_get_fd(&bus)));
-    if ((sd_bus_get_events(&bus) & POLLOUT) != 0) {
+    stream_descriptor socket(parts_.loop, ::dup(sd_bus_get_fd(bus)));
+    if ((sd_bus_get_events(bus) & POLLOUT) != 0) {
         co_await (socket.async_wait(stream_descriptor::wait_read, as_result) ||
                   socket.async_wait(stream_descriptor::wait_write, as_result) ||
                   timer.async_wait(as_result));

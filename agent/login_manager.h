@@ -54,7 +54,7 @@ private:
     struct Replies;  ///< what sd-bus calls
 
     [[nodiscard]] Task<Error> follow();
-    [[nodiscard]] Task<> wait(sd_bus& bus, SteadyTime until);
+    [[nodiscard]] Task<> wait(sd_bus* bus, SteadyTime until);
     void take();
     void set_trouble(std::string trouble);
 

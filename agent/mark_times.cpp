@@ -34,6 +34,13 @@ std::optional<SteadyTime> last_alive(const std::filesystem::path& file, SteadyTi
                                     : std::optional{now - std::chrono::ceil<milliseconds>(age)};
 }
 
+Error unreadable(const std::filesystem::path& file, const std::string& key,
+                 const std::string& value) {
+    return {.code = Errc::invalid,
+            .message = file.string() + ": expected a pod and milliseconds, found " +
+                       log_value(key + " " + value)};
+}
+
 }  // namespace
 
 Result<KeptMarks> read_marks(const std::filesystem::path& file,
@@ -63,8 +70,7 @@ Result<KeptMarks> read_marks(const std::filesystem::path& file,
     while (marks.size() < marks_limit && lines >> key >> value) {
         const auto ms = whole_number(value);
         if (!ms || *ms > most_ms) {
-            return fail(Errc::invalid, file.string() + ": expected a pod and milliseconds, found " +
-                                           log_value(key + " " + value));
+            return fail(unreadable(file, key, value));
         }
         const SteadyTime time{milliseconds{static_cast<std::int64_t>(*ms)}};
         if (time <= now) {

@@ -36,14 +36,18 @@ std::optional<SigningRequestMessage> NodeCertificate::next() {
 }
 
 void NodeCertificate::take(const SignedCertificate& answer) {
-    const auto validity = accept(answer);
+    const auto pair = certified(answer);
+    if (!pair) {
+        say(pair.error());
+        return;
+    }
+    const auto validity = validity_of(pair->chain);
     if (!validity) {
         say(validity.error());
         return;
     }
-    const CertifiedKey pair{.chain = answer.chain, .key = std::move(asked_->key)};
     asked_.reset();
-    if (const auto served = handler_(pair, validity->until); !served) {
+    if (const auto served = handler_(*pair, validity->until); !served) {
         say(served.error());
         return;
     }
@@ -52,17 +56,18 @@ void NodeCertificate::take(const SignedCertificate& answer) {
     spdlog::info("serving certificate changed valid_until={}", rfc3339(validity->until));
 }
 
-Result<Validity> NodeCertificate::accept(const SignedCertificate& answer) {
+Result<CertifiedKey> NodeCertificate::certified(const SignedCertificate& answer) {
     if (!answer.error.empty()) {
         return fail(Errc::refused, answer.error);
     }
     if (!asked_) {
         return fail(Errc::invalid, "a certificate came that nobody asked for");
     }
-    if (const auto fits = check_key({.chain = answer.chain, .key = asked_->key}); !fits) {
+    CertifiedKey pair{.chain = answer.chain, .key = asked_->key};
+    if (const auto fits = check_key(pair); !fits) {
         return fail(fits.error());
     }
-    return validity_of(answer.chain);
+    return pair;
 }
 
 void NodeCertificate::say(const Error& trouble) {

@@ -30,7 +30,7 @@ public:
     void take(const SignedCertificate& answer);
 
 private:
-    [[nodiscard]] Result<Validity> accept(const SignedCertificate& answer);
+    [[nodiscard]] Result<CertifiedKey> certified(const SignedCertificate& answer);
     void say(const Error& trouble);
 
     const Clock& clock_;

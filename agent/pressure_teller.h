@@ -27,7 +27,7 @@ public:
     }
     /// What to say now; none: nothing. What is answered counts as said.
     [[nodiscard]] std::optional<migration::PressureReport> next(SteadyTime now) {
-        if (!is_due(now)) {
+        if (!now_ || !is_due(now)) {
             return std::nullopt;
         }
         told_ = {.report = *now_, .at = now};

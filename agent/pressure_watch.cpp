@@ -220,7 +220,8 @@ void PressureWatch::take(Reading reading, SteadyTime now) {
         pressure_.add(now, node.room, is_stalled(node.memory_stall) || is_stalled(node.io_stall));
     std::string faults;
     for (const auto& [subject, why] : node.faults) {
-        append(faults, subject + ": " + why);
+        append(faults, subject);
+        faults += ": " + why;
     }
     take_fault(std::move(faults));
     metrics_.take(pressure_.outlooks(), node);

@@ -60,7 +60,9 @@ Task<> Protection::serve_hook() {
         timer.expires_after(look);
         co_await timer.async_wait(as_result);
     }
-    co_await server_->run();
+    if (server_) {
+        co_await server_->run();
+    }
 }
 
 Task<> Protection::stop() {
