@@ -133,11 +133,7 @@ TEST(ConfigTest, NodeWhoseAgentIsWellIsNeverStale) {
     EXPECT_EQ(faults.front().key, "stale-after");
 }
 
-TEST(ConfigTest, FileFillsEveryKey) {
-    Config config;
-    const auto list = settings(config);
-    daemon::Origins origins;
-    const auto faults = daemon::read_config_text(R"(
+constexpr const char* every_key = R"(
 standalone: false
 cluster: true
 kubeconfig: /k
@@ -160,8 +156,13 @@ stale-after: 1m
 gone-after: 1h
 forget-after: 2d
 log-level: debug
-)",
-                                                 "a.yaml", list, origins);
+)";
+
+TEST(ConfigTest, FileFillsEveryKey) {
+    Config config;
+    const auto list = settings(config);
+    daemon::Origins origins;
+    const auto faults = daemon::read_config_text(every_key, "a.yaml", list, origins);
 
     ASSERT_TRUE(faults.empty()) << faults.front().text;
     EXPECT_EQ(config.kubeconfig, "/k");

@@ -110,54 +110,56 @@ protected:
                      {.for_user = 2, .for_all = 3}};
 };
 
+struct PathCase {
+    std::string path;
+    Kind kind;
+    std::string space;
+    std::string name;
+    std::vector<std::string> rights;
+};
+
+const std::vector<PathCase> paths{{"/nodes", Kind::nodes, "", "", {"list nodes"}},
+                                  {"/nodes/n1.example",
+                                   Kind::node,
+                                   "",
+                                   "n1.example",
+                                   {"list nodes", "list virtualmachineinstances"}},
+                                  {"/nodes/n1/where", Kind::node_where, "", "n1", {"list nodes"}},
+                                  {"/nodes/n1/upgradeimpact",
+                                   Kind::upgrade_impact,
+                                   "",
+                                   "n1",
+                                   {"list nodes", "list virtualmachineinstances"}},
+                                  {"/virtualmachineinstances",
+                                   Kind::vmis,
+                                   "",
+                                   "",
+                                   {"list virtualmachineinstances", "list nodes"}},
+                                  {"/namespaces/ns/virtualmachineinstances",
+                                   Kind::vmis,
+                                   "ns",
+                                   "",
+                                   {"list virtualmachineinstances ns/", "list nodes"}},
+                                  {"/namespaces/ns/virtualmachineinstances/vm/where",
+                                   Kind::vmi_where,
+                                   "ns",
+                                   "vm",
+                                   {"get virtualmachineinstances ns/vm", "list nodes"}},
+                                  {"/namespaces/ns/virtualmachineinstances/vm/why",
+                                   Kind::vmi_why,
+                                   "ns",
+                                   "vm",
+                                   {"get virtualmachineinstances ns/vm", "list nodes"}},
+                                  {"/namespaces/ns/pods/virt-launcher-vm-x/why",
+                                   Kind::pod_why,
+                                   "ns",
+                                   "virt-launcher-vm-x",
+                                   {"get pods ns/virt-launcher-vm-x", "list nodes"}},
+                                  {"/matrix", Kind::matrix, "", "", {"list nodes"}},
+                                  {"/baseline", Kind::baseline, "", "", {"list nodes"}}};
+
 TEST_F(QueryApiTest, EachPathIsOneQuestionAndNeedsItsRights) {
-    struct Case {
-        std::string path;
-        Kind kind;
-        std::string space;
-        std::string name;
-        std::vector<std::string> rights;
-    };
-    for (const auto& each :
-         std::vector<Case>{{"/nodes", Kind::nodes, "", "", {"list nodes"}},
-                           {"/nodes/n1.example",
-                            Kind::node,
-                            "",
-                            "n1.example",
-                            {"list nodes", "list virtualmachineinstances"}},
-                           {"/nodes/n1/where", Kind::node_where, "", "n1", {"list nodes"}},
-                           {"/nodes/n1/upgradeimpact",
-                            Kind::upgrade_impact,
-                            "",
-                            "n1",
-                            {"list nodes", "list virtualmachineinstances"}},
-                           {"/virtualmachineinstances",
-                            Kind::vmis,
-                            "",
-                            "",
-                            {"list virtualmachineinstances", "list nodes"}},
-                           {"/namespaces/ns/virtualmachineinstances",
-                            Kind::vmis,
-                            "ns",
-                            "",
-                            {"list virtualmachineinstances ns/", "list nodes"}},
-                           {"/namespaces/ns/virtualmachineinstances/vm/where",
-                            Kind::vmi_where,
-                            "ns",
-                            "vm",
-                            {"get virtualmachineinstances ns/vm", "list nodes"}},
-                           {"/namespaces/ns/virtualmachineinstances/vm/why",
-                            Kind::vmi_why,
-                            "ns",
-                            "vm",
-                            {"get virtualmachineinstances ns/vm", "list nodes"}},
-                           {"/namespaces/ns/pods/virt-launcher-vm-x/why",
-                            Kind::pod_why,
-                            "ns",
-                            "virt-launcher-vm-x",
-                            {"get pods ns/virt-launcher-vm-x", "list nodes"}},
-                           {"/matrix", Kind::matrix, "", "", {"list nodes"}},
-                           {"/baseline", Kind::baseline, "", "", {"list nodes"}}}) {
+    for (const auto& each : paths) {
         api.specs.clear();
         clock.advance(std::chrono::seconds{10});
 

@@ -36,8 +36,8 @@ std::string fault(Result<Object> (*decoder)(kube::JsonObject&), std::string text
 constexpr const char* meta =
     R"("metadata":{"name":"p","namespace":"shop","uid":"u","resourceVersion":"1")";
 
-TEST(ScheduledPodTest, TellsWhatItTakesAndWhatItAsksFor) {
-    const auto pod = read(&decode_scheduled_pod, "{" + std::string{meta} + R"(,
+/// After its metadata has begun.
+constexpr const char* rich_pod = R"(,
       "labels":{"app":"web","kubevirt.io":"virt-launcher"}},
      "spec":{"nodeName":"n1","nodeSelector":{"disk":"ssd"},"schedulerName":"default-scheduler",
       "tolerations":[{"key":"dedicated","operator":"Equal","value":"vms","effect":"NoSchedule"}],
@@ -60,7 +60,10 @@ TEST(ScheduledPodTest, TellsWhatItTakesAndWhatItAsksFor) {
       "containers":[{"name":"compute","ports":[{"containerPort":1,"hostPort":80}],
         "resources":{"requests":{"cpu":"1100m","memory":"1Gi","devices.kubevirt.io/kvm":"1",
                                  "storage":"5Gi"}}}]},
-     "status":{"phase":"Running"}})");
+     "status":{"phase":"Running"}})";
+
+TEST(ScheduledPodTest, TellsWhatItTakesAndWhatItAsksFor) {
+    const auto pod = read(&decode_scheduled_pod, "{" + std::string{meta} + rich_pod);
 
     EXPECT_EQ(pod.meta.name, "p");
     EXPECT_FALSE(pod.final);

@@ -94,98 +94,95 @@ struct Row {
     const char* advice;
 };
 
+const std::vector<Row> obstacles{
+    {"nothing", [](auto&) {}, ProtectionVerdict::guarded, "45 s", ""},
+    {"KubeVirt lists no gate", [](auto& all) { all.kubevirts.front().feature_gates.clear(); },
+     ProtectionVerdict::no_hook, "no feature gate Plugins", "featureGates"},
+    {"the gate is listed as off",
+     [](auto& all) { all.kubevirts.front().disabled_feature_gates = {SharedText{"Plugins"}}; },
+     ProtectionVerdict::no_hook, "no feature gate Plugins", "featureGates"},
+    {"mode observe", [](auto& all) { all.configs = {config("observe")}; },
+     ProtectionVerdict::no_hook, "evacuation.mode is observe", "kubectl patch scoutconfig"},
+    {"nobody says a mode, and nothing is there",
+     [](auto& all) {
+         all.configs.clear();
+         all.plugins.clear();
+     },
+     ProtectionVerdict::no_hook, "evacuation.mode is observe", "kubectl patch scoutconfig"},
+    {"a dump without the ScoutConfig", [](auto& all) { all.configs.clear(); },
+     ProtectionVerdict::guarded, "45 s", ""},
+    {"a ScoutConfig of another name", [](auto& all) { all.configs.front().meta.name = "other"; },
+     ProtectionVerdict::guarded, "45 s", ""},
+    {"no Plugin", [](auto& all) { all.plugins.clear(); }, ProtectionVerdict::no_hook,
+     "no Plugin object virt-scout", "Protecting"},
+    {"the Plugin of somebody else", [](auto& all) { all.plugins.front().meta.name = "other"; },
+     ProtectionVerdict::no_hook, "no Plugin object virt-scout", "Protecting"},
+    {"its node's agent is silent", [](auto& all) { all.plugins = {our_plugin({"n1"})}; },
+     ProtectionVerdict::no_hook, "no agent that is alive", "agent on its node"},
+    {"another node's agent is silent", [](auto& all) { all.plugins = {our_plugin({"n2"})}; },
+     ProtectionVerdict::guarded, "45 s", ""},
+    {"its node is gone", [](auto& all) { all.nodes = {node("n2")}; }, ProtectionVerdict::no_hook,
+     "no Node object", ""},
+    {"nodes are not known", [](auto& all) { all.nodes.clear(); }, ProtectionVerdict::guarded,
+     "45 s", ""},
+    {"no KubeVirt object", [](auto& all) { all.kubevirts.clear(); }, ProtectionVerdict::unknown,
+     "the KubeVirt object", ""},
+    {"strategy of the cluster",
+     [](auto& all) {
+         all.vmis.front().eviction_strategy = {};
+         all.kubevirts.front().eviction_strategy = SharedText{"LiveMigrate"};
+     },
+     ProtectionVerdict::guarded, "45 s", ""},
+    {"no strategy", [](auto& all) { all.vmis.front().eviction_strategy = {}; },
+     ProtectionVerdict::strategy, "neither", "evictionStrategy: LiveMigrate"},
+    {"not migratable",
+     [](auto& all) {
+         auto& condition = all.vmis.front().conditions.front();
+         condition.status = SharedText{"False"};
+         condition.reason = SharedText{"DisksNotLiveMigratable"};
+         condition.message = SharedText{"disk a is ReadWriteOnce"};
+     },
+     ProtectionVerdict::not_migratable, "DisksNotLiveMigratable (disk a is ReadWriteOnce)", ""},
+    {"shares files", [](auto& all) { all.vmis.front().shares_files = true; },
+     ProtectionVerdict::not_migratable, "virtiofs shares end", ""},
+    {"too big", [](auto& all) { all.vmis.front().memory = SharedText{"64Gi"}; },
+     ProtectionVerdict::too_big, "at best",
+     R"(terminationGracePeriodSeconds: 110 in the VM's template, or its annotation virt-scout.io/launcher-grace-seconds: "125")"},
+    {"too big for any annotation", [](auto& all) { all.vmis.front().memory = SharedText{"3Ti"}; },
+     ProtectionVerdict::too_big, "at best", "in the VM's template; it holds"},
+    {"too slow", [](auto& all) { all.kubevirts.front().migrations.bandwidth = SharedText{"1Mi"}; },
+     ProtectionVerdict::too_big, "given up", "raise the bandwidth"},
+    {"its memory is no quantity", [](auto& all) { all.vmis.front().memory = SharedText{"much"}; },
+     ProtectionVerdict::unknown, "memory", ""},
+    {"a launcher that was given more time",
+     [](auto& all) {
+         auto& vmi = all.vmis.front();
+         vmi.memory = SharedText{"64Gi"};
+         all.launchers = {launcher_of(vmi, "n2", 45s), launcher_of(vmi, "n1", 300s)};
+     },
+     ProtectionVerdict::guarded, "kills the guest after 300 s", ""},
+    {"the one that has ended does not count",
+     [](auto& all) {
+         auto& vmi = all.vmis.front();
+         all.launchers = {launcher_of(vmi, "n1", 300s)};
+         all.launchers.front().phase = SharedText{"Failed"};
+     },
+     ProtectionVerdict::guarded, "45 s", ""},
+    {"a policy that chooses it by its namespace",
+     [](auto& all) {
+         all.namespaces.resize(1);
+         all.namespaces.front().meta.name = "shop";
+         all.namespaces.front().labels = {{"env", "slow"}};
+         all.policies.resize(1);
+         all.policies.front().meta.name = "slow";
+         all.policies.front().selectors = {.space = {{"env", "slow"}}, .vmi = {}};
+         all.policies.front().settings.bandwidth = SharedText{"1Mi"};
+     },
+     ProtectionVerdict::too_big, "given up", "MigrationPolicy"},
+};
+
 TEST(VmProtectionTest, EachObstacleIsNamedWithWhatHelps) {
-    const std::vector<Row> rows{
-        {"nothing", [](auto&) {}, ProtectionVerdict::guarded, "45 s", ""},
-        {"KubeVirt lists no gate", [](auto& all) { all.kubevirts.front().feature_gates.clear(); },
-         ProtectionVerdict::no_hook, "no feature gate Plugins", "featureGates"},
-        {"the gate is listed as off",
-         [](auto& all) { all.kubevirts.front().disabled_feature_gates = {SharedText{"Plugins"}}; },
-         ProtectionVerdict::no_hook, "no feature gate Plugins", "featureGates"},
-        {"mode observe", [](auto& all) { all.configs = {config("observe")}; },
-         ProtectionVerdict::no_hook, "evacuation.mode is observe", "kubectl patch scoutconfig"},
-        {"nobody says a mode, and nothing is there",
-         [](auto& all) {
-             all.configs.clear();
-             all.plugins.clear();
-         },
-         ProtectionVerdict::no_hook, "evacuation.mode is observe", "kubectl patch scoutconfig"},
-        {"a dump without the ScoutConfig", [](auto& all) { all.configs.clear(); },
-         ProtectionVerdict::guarded, "45 s", ""},
-        {"a ScoutConfig of another name",
-         [](auto& all) { all.configs.front().meta.name = "other"; }, ProtectionVerdict::guarded,
-         "45 s", ""},
-        {"no Plugin", [](auto& all) { all.plugins.clear(); }, ProtectionVerdict::no_hook,
-         "no Plugin object virt-scout", "Protecting"},
-        {"the Plugin of somebody else", [](auto& all) { all.plugins.front().meta.name = "other"; },
-         ProtectionVerdict::no_hook, "no Plugin object virt-scout", "Protecting"},
-        {"its node's agent is silent", [](auto& all) { all.plugins = {our_plugin({"n1"})}; },
-         ProtectionVerdict::no_hook, "no agent that is alive", "agent on its node"},
-        {"another node's agent is silent", [](auto& all) { all.plugins = {our_plugin({"n2"})}; },
-         ProtectionVerdict::guarded, "45 s", ""},
-        {"its node is gone", [](auto& all) { all.nodes = {node("n2")}; },
-         ProtectionVerdict::no_hook, "no Node object", ""},
-        {"nodes are not known", [](auto& all) { all.nodes.clear(); }, ProtectionVerdict::guarded,
-         "45 s", ""},
-        {"no KubeVirt object", [](auto& all) { all.kubevirts.clear(); }, ProtectionVerdict::unknown,
-         "the KubeVirt object", ""},
-        {"strategy of the cluster",
-         [](auto& all) {
-             all.vmis.front().eviction_strategy = {};
-             all.kubevirts.front().eviction_strategy = SharedText{"LiveMigrate"};
-         },
-         ProtectionVerdict::guarded, "45 s", ""},
-        {"no strategy", [](auto& all) { all.vmis.front().eviction_strategy = {}; },
-         ProtectionVerdict::strategy, "neither", "evictionStrategy: LiveMigrate"},
-        {"not migratable",
-         [](auto& all) {
-             auto& condition = all.vmis.front().conditions.front();
-             condition.status = SharedText{"False"};
-             condition.reason = SharedText{"DisksNotLiveMigratable"};
-             condition.message = SharedText{"disk a is ReadWriteOnce"};
-         },
-         ProtectionVerdict::not_migratable, "DisksNotLiveMigratable (disk a is ReadWriteOnce)", ""},
-        {"shares files", [](auto& all) { all.vmis.front().shares_files = true; },
-         ProtectionVerdict::not_migratable, "virtiofs shares end", ""},
-        {"too big", [](auto& all) { all.vmis.front().memory = SharedText{"64Gi"}; },
-         ProtectionVerdict::too_big, "at best",
-         R"(terminationGracePeriodSeconds: 110 in the VM's template, or its annotation virt-scout.io/launcher-grace-seconds: "125")"},
-        {"too big for any annotation",
-         [](auto& all) { all.vmis.front().memory = SharedText{"3Ti"}; }, ProtectionVerdict::too_big,
-         "at best", "in the VM's template; it holds"},
-        {"too slow",
-         [](auto& all) { all.kubevirts.front().migrations.bandwidth = SharedText{"1Mi"}; },
-         ProtectionVerdict::too_big, "given up", "raise the bandwidth"},
-        {"its memory is no quantity",
-         [](auto& all) { all.vmis.front().memory = SharedText{"much"}; },
-         ProtectionVerdict::unknown, "memory", ""},
-        {"a launcher that was given more time",
-         [](auto& all) {
-             auto& vmi = all.vmis.front();
-             vmi.memory = SharedText{"64Gi"};
-             all.launchers = {launcher_of(vmi, "n2", 45s), launcher_of(vmi, "n1", 300s)};
-         },
-         ProtectionVerdict::guarded, "kills the guest after 300 s", ""},
-        {"the one that has ended does not count",
-         [](auto& all) {
-             auto& vmi = all.vmis.front();
-             all.launchers = {launcher_of(vmi, "n1", 300s)};
-             all.launchers.front().phase = SharedText{"Failed"};
-         },
-         ProtectionVerdict::guarded, "45 s", ""},
-        {"a policy that chooses it by its namespace",
-         [](auto& all) {
-             all.namespaces.resize(1);
-             all.namespaces.front().meta.name = "shop";
-             all.namespaces.front().labels = {{"env", "slow"}};
-             all.policies.resize(1);
-             all.policies.front().meta.name = "slow";
-             all.policies.front().selectors = {.space = {{"env", "slow"}}, .vmi = {}};
-             all.policies.front().settings.bandwidth = SharedText{"1Mi"};
-         },
-         ProtectionVerdict::too_big, "given up", "MigrationPolicy"},
-    };
-    for (const auto& row : rows) {
+    for (const auto& row : obstacles) {
         SCOPED_TRACE(row.what);
         auto objects = guarded_shop();
         row.change(objects);

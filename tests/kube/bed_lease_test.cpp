@@ -41,8 +41,8 @@ public:
     test::Background background;
 };
 
-Task<bool> release(LeaderElector& elector) {
-    co_await elector.release();
+Task<bool> release(LeaderElector* elector) {
+    co_await elector->release();
     co_return true;
 }
 
@@ -89,7 +89,7 @@ TEST_F(BedLeaseTest, WhoStopsInOrderHandsOverAtOnce) {
     first.stand();
     ASSERT_TRUE(run_until([&] { return first.elector.leads(); }));
     first.background.end();
-    call(release(first.elector));
+    call(release(&first.elector));
     EXPECT_EQ(at(done(client->get(lease_in(space))), "/spec/holderIdentity"), "");
 
     // Its first turn: it need not see the lease stand still for the duration.

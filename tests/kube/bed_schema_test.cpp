@@ -61,6 +61,15 @@ protected:
     }
 };
 
+const std::string asking = R"({"apiVersion":"kubevirt.io/v1","kind":"KubeVirt",
+        "metadata":{"name":"kubevirt"},"spec":{"configuration":{"migrations":{
+        "requireHostModelMigratabilityLevel":7,
+        "preferedHostModelMigratabilityLevel":{"level":9,"weight":3}}}}})";
+const std::string moving = R"({"apiVersion":"kubevirt.io/v1",
+        "kind":"VirtualMachineInstanceMigration","metadata":{"name":"m"},
+        "spec":{"vmiName":"v","addedNodeSelectorTerm":{"matchFields":[
+        {"key":"metadata.name","operator":"In","values":["n1"]}]}}})";
+
 TEST_F(BedSchemaTest, TellsStockKubevirtFromOneWithTheProposedFields) {
     SCOUT_TEST_DATA_OR_SKIP(data);
     const std::string kubevirt = "kubevirts.kubevirt.io";
@@ -68,14 +77,6 @@ TEST_F(BedSchemaTest, TellsStockKubevirtFromOneWithTheProposedFields) {
     for (auto& [name, definition] : test::kubevirt_definitions(data)) {
         create(resources::custom_resource_definitions(), "", std::move(definition));
     }
-    const std::string asking = R"({"apiVersion":"kubevirt.io/v1","kind":"KubeVirt",
-        "metadata":{"name":"kubevirt"},"spec":{"configuration":{"migrations":{
-        "requireHostModelMigratabilityLevel":7,
-        "preferedHostModelMigratabilityLevel":{"level":9,"weight":3}}}}})";
-    const std::string moving = R"({"apiVersion":"kubevirt.io/v1",
-        "kind":"VirtualMachineInstanceMigration","metadata":{"name":"m"},
-        "spec":{"vmiName":"v","addedNodeSelectorTerm":{"matchFields":[
-        {"key":"metadata.name","operator":"In","values":["n1"]}]}}})";
 
     EXPECT_EQ(fate(kubevirt, level), FieldFate::pruned);
     EXPECT_EQ(fate(migration, term), FieldFate::pruned);

@@ -66,6 +66,34 @@ bool misbehave(Peer& peer, unsigned turn) {
     }
 }
 
+ReflectorSettings hasty() {
+    ReflectorSettings settings;
+    settings.backoff = {1ms, 2ms};
+    settings.watch_timeout = 100ms;
+    settings.silence_grace = 200ms;
+    return settings;
+}
+
+std::string text_of(const Informer<test::Thing>::Change& change) {
+    const auto& thing = change.now ? *change.now : *change.before;
+    return (!change.before ? "add "
+            : change.now   ? "update "
+                           : "delete ") +
+           thing.meta.name + " " + thing.meta.version;
+}
+
+/// What misbehave() is asked, and lists of one.
+const std::vector<std::string> asked{"sendInitialEvents=true",
+                                     "?limit=1",
+                                     "&resourceVersion=9",
+                                     "?limit=1",
+                                     "&resourceVersion=9",
+                                     "?limit=1",
+                                     "&resourceVersion=12",
+                                     "sendInitialEvents=true",
+                                     "?limit=100",
+                                     "&resourceVersion=20"};
+
 class InformerServerTest : public TransportFixture {};
 
 TEST_F(InformerServerTest, BearsEveryFaultOfTheWay) {
@@ -78,20 +106,12 @@ TEST_F(InformerServerTest, BearsEveryFaultOfTheWay) {
         return true;
     });
     HttpTransport transport(loop.get_executor(), access_to(server.port()), clock);
-    ReflectorSettings settings;
-    settings.backoff = {1ms, 2ms};
-    settings.watch_timeout = 100ms;
-    settings.silence_grace = 200ms;
     Informer<test::Thing> informer(transport, clock, {.resource = test::things(), .selection = {}},
-                                   &test::decode_thing, settings);
+                                   &test::decode_thing, hasty());
     TaskScope scope(loop.get_executor());
     std::vector<std::string> told;
     informer.on_change([&](const auto& change) {
-        const auto& thing = change.now ? *change.now : *change.before;
-        told.push_back((!change.before ? "add "
-                        : change.now   ? "update "
-                                       : "delete ") +
-                       thing.meta.name + " " + thing.meta.version);
+        told.push_back(text_of(change));
         if (told.size() == 5) {
             asio::post(loop, [&] {
                 asio::co_spawn(loop, scope.close(),
@@ -106,17 +126,10 @@ TEST_F(InformerServerTest, BearsEveryFaultOfTheWay) {
     EXPECT_THAT(told,
                 ElementsAre("add a 3", "update a 12", "delete a 12", "add b 15", "delete b 15"));
     const auto requests = server.requests();
-    ASSERT_EQ(requests.size(), 10U);
-    EXPECT_THAT(requests[0].target, HasSubstr("sendInitialEvents=true"));
-    EXPECT_THAT(requests[1].target, HasSubstr("?limit=1"));
-    EXPECT_THAT(requests[2].target, HasSubstr("&resourceVersion=9"));
-    EXPECT_THAT(requests[3].target, HasSubstr("?limit=1"));
-    EXPECT_THAT(requests[4].target, HasSubstr("&resourceVersion=9"));
-    EXPECT_THAT(requests[5].target, HasSubstr("?limit=1"));
-    EXPECT_THAT(requests[6].target, HasSubstr("&resourceVersion=12"));
-    EXPECT_THAT(requests[7].target, HasSubstr("sendInitialEvents=true"));
-    EXPECT_THAT(requests[8].target, HasSubstr("?limit=100"));
-    EXPECT_THAT(requests[9].target, HasSubstr("&resourceVersion=20"));
+    ASSERT_EQ(requests.size(), asked.size());
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+        EXPECT_THAT(requests[i].target, HasSubstr(asked[i])) << i;
+    }
 }
 
 }  // namespace

@@ -180,9 +180,7 @@ TEST(LauncherPodDecoderTest, KeepsWhatTellsOfItsEndWhereSomethingDoes) {
     EXPECT_FALSE(marked->is_final());
 }
 
-TEST(VmiDecoderTest, ReadsSpecAndStatus) {
-    const auto vmi =
-        decode(&kube::decode_vmi, R"({"metadata":{"name":"a","namespace":"ns","uid":"v1",
+constexpr const char* full_vmi = R"({"metadata":{"name":"a","namespace":"ns","uid":"v1",
         "resourceVersion":"9"},
       "spec":{"architecture":"amd64","evictionStrategy":"LiveMigrate",
         "terminationGracePeriodSeconds":-1,"nodeSelector":{"disk":"ssd"},
@@ -200,7 +198,10 @@ TEST(VmiDecoderTest, ReadsSpecAndStatus) {
           "targetPod":"virt-launcher-a-2","startTimestamp":"2026-11-27T21:39:46.5Z",
           "completed":true,"failed":true,"mode":"PreCopy","failureReason":"no",
           "migrationConfiguration":{"allowPostCopy":true},
-          "targetDirectMigrationNodePorts":{"1":2}}}})");
+          "targetDirectMigrationNodePorts":{"1":2}}}})";
+
+TEST(VmiDecoderTest, ReadsSpecAndStatus) {
+    const auto vmi = decode(&kube::decode_vmi, full_vmi);
 
     ASSERT_TRUE(vmi) << vmi.error().message;
     EXPECT_EQ(vmi->cpu_model, "host-model");

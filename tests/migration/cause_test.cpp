@@ -53,52 +53,47 @@ struct CauseCase {
     bool certain = true;
 };
 
-std::vector<CauseCase> told_by_the_pod() {
-    return {
-        {"case 15",
-         launcher("Failed", "Evicted",
-                  "The node was low on resource: ephemeral-storage. Threshold quantity: 1Gi, "
-                  "available: 900Mi. "),
-         Cause::node_pressure, "ephemeral-storage"},
-        {"older kubelet",
-         launcher("Failed", "Evicted",
-                  "The node was low on resource: memory. Container compute was using 2Gi, which "
-                  "exceeds its request of 1Gi. "),
-         Cause::node_pressure, "memory"},
-        {"refused under pressure",
-         launcher("Failed", "Evicted", "The node had condition: [DiskPressure]. "),
-         Cause::node_pressure, "ephemeral-storage"},
-        {"emptyDir",
-         launcher("Failed", "Evicted",
-                  "Usage of EmptyDir volume \"container-disks\" exceeds the limit \"10Mi\". "),
-         Cause::own_limit, "emptyDir container-disks"},
-        {"container",
-         launcher("Failed", "Evicted",
-                  "Container compute exceeded its local ephemeral storage limit \"50M\". "),
-         Cause::own_limit, "ephemeral-storage"},
-        {"pod",
-         launcher("Failed", "Evicted",
-                  "Pod ephemeral local storage usage exceeds the total limit of containers 60M. "),
-         Cause::own_limit, "ephemeral-storage"},
-        {"words of nobody", launcher("Failed", "Evicted", "because"), Cause::node_pressure, "",
-         false},
-        {"critical pod",
-         launcher("Failed", "Preempting", "Preempted in order to admit critical pod"),
-         Cause::preemption, ""},
-        {"shutdown",
-         launcher("Failed", "Terminated",
-                  "Pod was terminated in response to imminent node shutdown."),
-         Cause::node_shutdown, ""},
-        {"refused in shutdown",
-         launcher("Failed", "NodeShutdown", "Pod was rejected as the node is shutting down."),
-         Cause::node_shutdown, ""},
-        {"case 17", launcher("Failed", "NodeAffinity", "Pod was rejected: Predicate NodeAffinity"),
-         Cause::kubelet_readmission, ""},
-        {"no room left", launcher("Failed", "OutOfcpu", "Node didn't have enough resource: cpu"),
-         Cause::kubelet_readmission, ""},
-        {"deadline", launcher("Failed", "DeadlineExceeded", "Pod was active too long"),
-         Cause::unknown, "", false}};
-}
+const std::vector<CauseCase> told_by_the_pod{
+    {"case 15",
+     launcher("Failed", "Evicted",
+              "The node was low on resource: ephemeral-storage. Threshold quantity: 1Gi, "
+              "available: 900Mi. "),
+     Cause::node_pressure, "ephemeral-storage"},
+    {"older kubelet",
+     launcher("Failed", "Evicted",
+              "The node was low on resource: memory. Container compute was using 2Gi, which "
+              "exceeds its request of 1Gi. "),
+     Cause::node_pressure, "memory"},
+    {"refused under pressure",
+     launcher("Failed", "Evicted", "The node had condition: [DiskPressure]. "),
+     Cause::node_pressure, "ephemeral-storage"},
+    {"emptyDir",
+     launcher("Failed", "Evicted",
+              "Usage of EmptyDir volume \"container-disks\" exceeds the limit \"10Mi\". "),
+     Cause::own_limit, "emptyDir container-disks"},
+    {"container",
+     launcher("Failed", "Evicted",
+              "Container compute exceeded its local ephemeral storage limit \"50M\". "),
+     Cause::own_limit, "ephemeral-storage"},
+    {"pod",
+     launcher("Failed", "Evicted",
+              "Pod ephemeral local storage usage exceeds the total limit of containers 60M. "),
+     Cause::own_limit, "ephemeral-storage"},
+    {"words of nobody", launcher("Failed", "Evicted", "because"), Cause::node_pressure, "", false},
+    {"critical pod", launcher("Failed", "Preempting", "Preempted in order to admit critical pod"),
+     Cause::preemption, ""},
+    {"shutdown",
+     launcher("Failed", "Terminated", "Pod was terminated in response to imminent node shutdown."),
+     Cause::node_shutdown, ""},
+    {"refused in shutdown",
+     launcher("Failed", "NodeShutdown", "Pod was rejected as the node is shutting down."),
+     Cause::node_shutdown, ""},
+    {"case 17", launcher("Failed", "NodeAffinity", "Pod was rejected: Predicate NodeAffinity"),
+     Cause::kubelet_readmission, ""},
+    {"no room left", launcher("Failed", "OutOfcpu", "Node didn't have enough resource: cpu"),
+     Cause::kubelet_readmission, ""},
+    {"deadline", launcher("Failed", "DeadlineExceeded", "Pod was active too long"), Cause::unknown,
+     "", false}};
 
 std::vector<CauseCase> told_by_the_api() {
     auto drain = disrupted("EvictionByEvictionAPI", "Eviction API: evicting");
@@ -211,7 +206,7 @@ void expect_causes(const std::vector<CauseCase>& cases) {
 }
 
 TEST(CauseTest, PodSaysWhatTheKubeletDid) {
-    expect_causes(told_by_the_pod());
+    expect_causes(told_by_the_pod);
 }
 
 TEST(CauseTest, DisruptionAndDeletionSayWhatTheApiDid) {

@@ -116,17 +116,32 @@ TEST(EscalationTest, APolicyThatNamesAllLabelsIsNotOutranked) {
     EXPECT_THAT(refused.error().message, HasSubstr("policy all names every label"));
 }
 
+Labels some_of(const Labels& all, std::size_t most, std::mt19937_64& random) {
+    Labels some;
+    for (const auto& [key, value] : all) {
+        if (some.size() < most && random() % 2 == 0) {
+            some[key] = random() % 5 == 0 ? "other" : value;
+        }
+    }
+    return some;
+}
+
+std::vector<MigrationPolicy> some_policies(const ChosenVmi& vmi, std::mt19937_64& random) {
+    std::vector<MigrationPolicy> policies;
+    for (std::uint64_t i = random() % 6; i > 0; --i) {
+        policies.push_back({.name = std::string(1, static_cast<char>('a' + random() % 26)),
+                            .selectors = {{.space = some_of(vmi.space, 3, random),
+                                           .vmi = some_of(vmi.labels, 5, random)}},
+                            .overrides = {}});
+    }
+    return policies;
+}
+
 /// By the stock rules, whatever others there are and whatever they are called.
 TEST(EscalationTest, WhereThereIsOneItWinsAndChoosesNobodyElse) {
     std::mt19937_64 random(7);  // NOLINT(cert-msc51-cpp): every run shall see the same
-    const auto some = [&random](Labels of, std::size_t most) {
-        Labels made;
-        for (const auto& [key, value] : of) {
-            if (made.size() < most && random() % 2 == 0) {
-                made[key] = random() % 5 == 0 ? "other" : value;
-            }
-        }
-        return made;
+    const auto some = [&random](const Labels& of, std::size_t most) {
+        return some_of(of, most, random);
     };
     const Labels keys{{"app", "web"}, {"tier", "1"}, {"kubevirt.io/size", "small"}, {"x", ""}};
     const Labels spaces{{"team", "a"}, {"env", "prod"}};
@@ -141,13 +156,7 @@ TEST(EscalationTest, WhereThereIsOneItWinsAndChoosesNobodyElse) {
             other["kubevirt.io/nodeName"] = random() % 2 == 0 ? "n1" : "n2";
             vmi.others.push_back(std::move(other));
         }
-        std::vector<MigrationPolicy> policies;
-        for (std::uint64_t i = random() % 6; i > 0; --i) {
-            policies.push_back(
-                {.name = std::string(1, static_cast<char>('a' + random() % 26)),
-                 .selectors = {{.space = some(vmi.space, 3), .vmi = some(vmi.labels, 5)}},
-                 .overrides = {}});
-        }
+        auto policies = some_policies(vmi, random);
         const auto chosen = selectors_of_one(policies, vmi);
         if (!chosen) {
             continue;

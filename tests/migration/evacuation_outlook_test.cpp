@@ -99,58 +99,59 @@ TEST(EvacuationOutlookTest, OneThatWeLetSwitchOverIsJudgedByTheWorstUntilItHas) 
     EXPECT_LT(*outlook_of(subject, gigabyte_a_second).duration, 1s);
 }
 
+const std::vector<Row> durations{
+    {"nothing known but its size", [](auto&) {}, 2s},
+    {"all of it in use", [](auto& one) { one.resident = 8'000'000'000; }, 10s},
+    {"QEMU's own memory is not copied", [](auto& one) { one.resident = 64 * gib; }, 10590ms},
+    {"limited by a policy",
+     [](auto& one) {
+         one.resident = 1'048'576'000;
+         one.settings.bandwidth = Quantity{104'857'600};
+     },
+     12s},
+    {"written faster than copied",
+     [](auto& one) {
+         one.resident = 8'000'000'000;
+         one.dirty_rate = 2'000'000'000;
+     },
+     std::nullopt},
+    {"the same, switched to post-copy",
+     [](auto& one) {
+         one.resident = 8'000'000'000;
+         one.dirty_rate = 2'000'000'000;
+         one.settings.allow_post_copy = one.settings.allow_workload_disruption = true;
+         one.settings.completion_per_gib = 1s;
+     },
+     19s},  // 2 s until it begins, 9 s until the switch, and then all of it once more
+    {"running for three seconds",
+     [](auto& one) {
+         one.resident = 8'000'000'000;
+         one.running = 3s;
+     },
+     5s},
+    {"running longer than thought",
+     [](auto& one) {
+         one.resident = 8'000'000'000;
+         one.running = 60s;
+     },
+     0s},
+    {"running, and QEMU says what remains",
+     [](auto& one) {
+         one.resident = 8'000'000'000;
+         one.running = 60s;
+         one.remaining = 3'000'000'000;
+     },
+     3s},
+    {"what remains is of another migration",
+     [](auto& one) {
+         one.resident = 8'000'000'000;
+         one.remaining = 3'000'000'000;
+     },
+     10s},
+};
+
 TEST(EvacuationOutlookTest, DurationIsTheBestThatIsPossible) {
-    const std::vector<Row> rows{
-        {"nothing known but its size", [](auto&) {}, 2s},
-        {"all of it in use", [](auto& one) { one.resident = 8'000'000'000; }, 10s},
-        {"QEMU's own memory is not copied", [](auto& one) { one.resident = 64 * gib; }, 10590ms},
-        {"limited by a policy",
-         [](auto& one) {
-             one.resident = 1'048'576'000;
-             one.settings.bandwidth = Quantity{104'857'600};
-         },
-         12s},
-        {"written faster than copied",
-         [](auto& one) {
-             one.resident = 8'000'000'000;
-             one.dirty_rate = 2'000'000'000;
-         },
-         std::nullopt},
-        {"the same, switched to post-copy",
-         [](auto& one) {
-             one.resident = 8'000'000'000;
-             one.dirty_rate = 2'000'000'000;
-             one.settings.allow_post_copy = one.settings.allow_workload_disruption = true;
-             one.settings.completion_per_gib = 1s;
-         },
-         19s},  // 2 s until it begins, 9 s until the switch, and then all of it once more
-        {"running for three seconds",
-         [](auto& one) {
-             one.resident = 8'000'000'000;
-             one.running = 3s;
-         },
-         5s},
-        {"running longer than thought",
-         [](auto& one) {
-             one.resident = 8'000'000'000;
-             one.running = 60s;
-         },
-         0s},
-        {"running, and QEMU says what remains",
-         [](auto& one) {
-             one.resident = 8'000'000'000;
-             one.running = 60s;
-             one.remaining = 3'000'000'000;
-         },
-         3s},
-        {"what remains is of another migration",
-         [](auto& one) {
-             one.resident = 8'000'000'000;
-             one.remaining = 3'000'000'000;
-         },
-         10s},
-    };
-    for (const auto& row : rows) {
+    for (const auto& row : durations) {
         SCOPED_TRACE(row.what);
         auto subject = guest_of(8 * gib);
         row.change(subject);

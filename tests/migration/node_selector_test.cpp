@@ -111,51 +111,60 @@ TEST(MergedTest, IsAskedOfEachAlternativeOnce) {
     EXPECT_EQ(merged(once, n1), once);
 }
 
-/// Of random selectors and terms: a node that the merged ones match is matched by both.
-TEST(MergedTest, NodesAreThoseOfBoth) {
-    std::mt19937 random(7);
-    const auto pick = [&random](std::vector<std::string> from) {
-        return from[random() % from.size()];
-    };
-    const auto requirement = [&pick, &random] {
+class RandomTerms {
+public:
+    std::uint32_t below(std::uint32_t limit) {
+        return static_cast<std::uint32_t>(random_() % limit);
+    }
+    std::string pick(const std::vector<std::string>& from) { return from[random_() % from.size()]; }
+    NodeSelectorTerm term() {
+        NodeSelectorTerm out;
+        for (auto n = below(3); n > 0; --n) {
+            out.expressions.push_back(requirement());
+        }
+        if (below(4) == 0) {
+            out.fields.push_back({.key = "metadata.name",
+                                  .op = pick({"In", "NotIn"}),
+                                  .values = {pick({"n1", "n2"})}});
+        }
+        return out;
+    }
+
+private:
+    NodeRequirement requirement() {
         NodeRequirement asked{.key = pick({"a", "b", "c"}),
                               .op = pick({"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"}),
                               .values = {}};
         const bool number = asked.op == "Gt" || asked.op == "Lt";
         for (auto n = asked.op.ends_with("ist") || asked.op == "Exists" ? 0U
                       : number                                          ? 1U
-                                                                        : 1 + random() % 2;
+                                                                        : 1 + below(2);
              n > 0; --n) {
             asked.values.push_back(pick({"1", "2", "3"}));
         }
         return asked;
-    };
-    const auto term = [&requirement, &random, &pick] {
-        NodeSelectorTerm out;
-        for (auto n = random() % 3; n > 0; --n) {
-            out.expressions.push_back(requirement());
-        }
-        if (random() % 4 == 0) {
-            out.fields.push_back({.key = "metadata.name",
-                                  .op = pick({"In", "NotIn"}),
-                                  .values = {pick({"n1", "n2"})}});
-        }
-        return out;
-    };
+    }
+
+    std::mt19937 random_{7};  // NOLINT(cert-msc51-cpp): every run shall see the same
+};
+
+/// Of random selectors and terms: a node that the merged ones match is matched by both.
+TEST(MergedTest, NodesAreThoseOfBoth) {
+    RandomTerms random;
     unsigned matched = 0;
     for (unsigned i = 0; i < 100'000; ++i) {
         std::vector<NodeSelectorTerm> terms;
-        for (auto n = random() % 3; n > 0; --n) {
-            terms.push_back(term());
+        for (auto n = random.below(3); n > 0; --n) {
+            terms.push_back(random.term());
         }
-        const auto added = term();
+        const auto added = random.term();
         Labels node;
         for (const auto* key : {"a", "b", "c"}) {
-            if (random() % 2 == 0) {
-                node[key] = pick({"1", "2", "3", "x"});
+            if (random.below(2) == 0) {
+                node[key] = random.pick({"1", "2", "3", "x"});
             }
         }
-        const auto name = pick({"n1", "n2"});
+        const auto name = random.pick({"n1", "n2"});
         const bool both = (terms.empty() || matches(terms, node, name)) &&
                           (added.empty() || matches(added, node, name));
         const auto all = merged(terms, added);

@@ -116,41 +116,41 @@ struct MarkCase {
     bool cancel = true;
 };
 
+const std::vector<MarkCase> kept_marks{
+    {"elsewhere", [](auto& vm, auto&) { vm.mark = "n1"; }, StuckState::already_moved,
+     "it is on node n2, the mark names n1"},
+    {"external", [](auto& vm, auto&) { vm.strategy = EvictionStrategy::external; },
+     StuckState::external, "KubeVirt moves nothing"},
+    {"none", [](auto& vm, auto&) { vm.strategy = EvictionStrategy::none; }, StuckState::unwanted,
+     "None"},
+    {"not migratable",
+     [](auto& vm, auto&) {
+         vm.migratable = false;
+         vm.not_migratable = "DisksNotLiveMigratable";
+     },
+     StuckState::not_migratable, "DisksNotLiveMigratable"},
+    {"node gone", [](auto&, auto& around) { around.node_there = around.mark_node_there = false; },
+     StuckState::node_gone, "is gone", false},
+    {"drain taint",
+     [](auto&, auto& around) { around.drain_taint = "kubevirt.io/drain:NoSchedule"; },
+     StuckState::stale_mark, "first VMIM", false},
+    {"two pods", [](auto& vm, auto&) { vm.active_pods = {"a", "b"}; }, StuckState::two_active_pods,
+     "2 launchers"},
+    {"two pods of a move that runs",
+     [](auto& vm, auto&) {
+         vm.active_pods = {"a", "b"};
+         vm.moving_to = "n7";
+     },
+     StuckState::being_moved, "its migration to n7"},
+    {"under way", [](auto& vm, auto&) { vm.moves = {evacuation("PreparingTarget", noon)}; },
+     StuckState::being_moved, "PreparingTarget"},
+    {"just made", [](auto& vm, auto&) { vm.moves = {evacuation("", noon)}; },
+     StuckState::being_moved, "just been made"},
+    {"old KubeVirt", [](auto&, auto& around) { around.cancel_served = false; },
+     StuckState::stale_mark, "first VMIM", false}};
+
 TEST(StuckTest, MarksAreToldByWhatKeepsThem) {
-    const std::vector<MarkCase> cases{
-        {"elsewhere", [](auto& vm, auto&) { vm.mark = "n1"; }, StuckState::already_moved,
-         "it is on node n2, the mark names n1"},
-        {"external", [](auto& vm, auto&) { vm.strategy = EvictionStrategy::external; },
-         StuckState::external, "KubeVirt moves nothing"},
-        {"none", [](auto& vm, auto&) { vm.strategy = EvictionStrategy::none; },
-         StuckState::unwanted, "None"},
-        {"not migratable",
-         [](auto& vm, auto&) {
-             vm.migratable = false;
-             vm.not_migratable = "DisksNotLiveMigratable";
-         },
-         StuckState::not_migratable, "DisksNotLiveMigratable"},
-        {"node gone",
-         [](auto&, auto& around) { around.node_there = around.mark_node_there = false; },
-         StuckState::node_gone, "is gone", false},
-        {"drain taint",
-         [](auto&, auto& around) { around.drain_taint = "kubevirt.io/drain:NoSchedule"; },
-         StuckState::stale_mark, "first VMIM", false},
-        {"two pods", [](auto& vm, auto&) { vm.active_pods = {"a", "b"}; },
-         StuckState::two_active_pods, "2 launchers"},
-        {"two pods of a move that runs",
-         [](auto& vm, auto&) {
-             vm.active_pods = {"a", "b"};
-             vm.moving_to = "n7";
-         },
-         StuckState::being_moved, "its migration to n7"},
-        {"under way", [](auto& vm, auto&) { vm.moves = {evacuation("PreparingTarget", noon)}; },
-         StuckState::being_moved, "PreparingTarget"},
-        {"just made", [](auto& vm, auto&) { vm.moves = {evacuation("", noon)}; },
-         StuckState::being_moved, "just been made"},
-        {"old KubeVirt", [](auto&, auto& around) { around.cancel_served = false; },
-         StuckState::stale_mark, "first VMIM", false}};
-    for (const auto& each : cases) {
+    for (const auto& each : kept_marks) {
         auto vm = marked();
         StuckSurroundings around{.now = noon + 5s};
         each.change(vm, around);
@@ -184,43 +184,43 @@ struct MoveCase {
     std::string waiting_for;
 };
 
+const std::vector<MoveCase> waiting_moves{
+    {"cluster", [](auto&, auto& around) { around.in_cluster = 5; }, StuckState::queued, "5 of 5"},
+    {"node", [](auto&, auto& around) { around.outbound = 2; }, StuckState::queued,
+     "2 of 2 migrations leave node n2"},
+    {"selinux", [](auto& vm, auto&) { vm.selinux_context = false; }, StuckState::no_selinux,
+     "selinuxContext"},
+    {"pods", [](auto& vm, auto&) { vm.active_pods = {"a", "b"}; }, StuckState::two_active_pods,
+     "2 launchers"},
+    {"quota", [](auto& vm, auto&) { vm.moves[0].blocked = "migrationRejectedByResourceQuota"; },
+     StuckState::blocked, "Quota"},
+    {"node gone", [](auto&, auto& around) { around.node_there = false; }, StuckState::node_gone,
+     "Pending for ever"},
+    {"nothing", [](auto&, auto&) {}, StuckState::pending, "no reason"},
+    {"launcher update",
+     [](auto& vm, auto&) {
+         vm.moves[0].backs_off = true;
+         vm.moves.push_back(failed_at(noon + 95s));
+         vm.moves[0].created = noon + 96s;
+     },
+     StuckState::backing_off, "1 failed try"},
+    {"no node",
+     [](auto& vm, auto&) {
+         vm.moves[0].phase = "Scheduling";
+         vm.moves[0].pod_unschedulable = true;
+         vm.moves[0].scheduler = "0/4 nodes are available";
+     },
+     StuckState::unschedulable, "0/4 nodes"},
+    {"deleting",
+     [](auto& vm, auto&) {
+         vm.moves[0].phase = "TargetReady";
+         vm.moves[0].deleting = true;
+         vm.moves[0].deleting_since = noon;
+     },
+     StuckState::deleting, "not delivered before"}};
+
 TEST(StuckTest, WaitingMigrationsAreToldByWhatTheyWaitFor) {
-    const std::vector<MoveCase> cases{
-        {"cluster", [](auto&, auto& around) { around.in_cluster = 5; }, StuckState::queued,
-         "5 of 5"},
-        {"node", [](auto&, auto& around) { around.outbound = 2; }, StuckState::queued,
-         "2 of 2 migrations leave node n2"},
-        {"selinux", [](auto& vm, auto&) { vm.selinux_context = false; }, StuckState::no_selinux,
-         "selinuxContext"},
-        {"pods", [](auto& vm, auto&) { vm.active_pods = {"a", "b"}; }, StuckState::two_active_pods,
-         "2 launchers"},
-        {"quota", [](auto& vm, auto&) { vm.moves[0].blocked = "migrationRejectedByResourceQuota"; },
-         StuckState::blocked, "Quota"},
-        {"node gone", [](auto&, auto& around) { around.node_there = false; }, StuckState::node_gone,
-         "Pending for ever"},
-        {"nothing", [](auto&, auto&) {}, StuckState::pending, "no reason"},
-        {"launcher update",
-         [](auto& vm, auto&) {
-             vm.moves[0].backs_off = true;
-             vm.moves.push_back(failed_at(noon + 95s));
-             vm.moves[0].created = noon + 96s;
-         },
-         StuckState::backing_off, "1 failed try"},
-        {"no node",
-         [](auto& vm, auto&) {
-             vm.moves[0].phase = "Scheduling";
-             vm.moves[0].pod_unschedulable = true;
-             vm.moves[0].scheduler = "0/4 nodes are available";
-         },
-         StuckState::unschedulable, "0/4 nodes"},
-        {"deleting",
-         [](auto& vm, auto&) {
-             vm.moves[0].phase = "TargetReady";
-             vm.moves[0].deleting = true;
-             vm.moves[0].deleting_since = noon;
-         },
-         StuckState::deleting, "not delivered before"}};
-    for (const auto& each : cases) {
+    for (const auto& each : waiting_moves) {
         auto vm = marked();
         vm.mark = "";
         vm.moves = {{.name = "by-hand", .phase = "Pending", .created = noon, .since = noon}};

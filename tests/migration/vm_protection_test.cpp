@@ -35,92 +35,93 @@ struct Row {
     const char* why;
 };
 
+const std::vector<Row> what_decides{
+    {"nothing is amiss", [](auto&) {}, ProtectionVerdict::guarded,
+     "a move takes 11 s, at worst it takes 45 s"},
+    {"as the cluster says, where it can",
+     [](auto& one) { one.strategy = EvictionStrategy::live_migrate_if_possible; },
+     ProtectionVerdict::guarded, "its launcher kills the guest after 45 s, of which 13 s"},
+    {"nobody has a strategy",
+     [](auto& one) {
+         one.strategy = EvictionStrategy::none;
+         one.strategy_said.clear();
+     },
+     ProtectionVerdict::strategy, "neither the VMI nor the KubeVirt object"},
+    {"strategy None",
+     [](auto& one) {
+         one.strategy = EvictionStrategy::none;
+         one.strategy_said = "None";
+     },
+     ProtectionVerdict::strategy, "evictionStrategy is None"},
+    {"a strategy of tomorrow",
+     [](auto& one) {
+         one.strategy = EvictionStrategy::none;
+         one.strategy_said = "Teleport";
+     },
+     ProtectionVerdict::strategy, "evictionStrategy is Teleport, which nobody knows"},
+    {"somebody else moves it", [](auto& one) { one.strategy = EvictionStrategy::external; },
+     ProtectionVerdict::strategy, "somebody else has to move it"},
+    {"not migratable",
+     [](auto& one) {
+         one.migratable = false;
+         one.not_migratable = "DisksNotLiveMigratable";
+     },
+     ProtectionVerdict::not_migratable, "DisksNotLiveMigratable"},
+    {"KubeVirt has not said", [](auto& one) { one.migratable.reset(); }, ProtectionVerdict::unknown,
+     "LiveMigratable"},
+    {"nobody is asked", [](auto& one) { one.no_hook = "no gate"; }, ProtectionVerdict::no_hook,
+     "no gate"},
+    {"what the VM is comes before what is around it",
+     [](auto& one) {
+         one.no_hook = "no gate";
+         one.migratable = false;
+         one.not_migratable = "HostDevices";
+     },
+     ProtectionVerdict::not_migratable, "HostDevices"},
+    {"something is not known", [](auto& one) { one.missing = "no KubeVirt object"; },
+     ProtectionVerdict::unknown, "no KubeVirt object"},
+    {"its size is not known", [](auto& one) { one.subject.memory = 0; }, ProtectionVerdict::unknown,
+     "does not tell its memory"},
+    {"too big for its time",
+     [](auto& one) { one.subject.memory = *(one.subject.resident = 64 * gib); },
+     ProtectionVerdict::too_big, "at best a move takes 71 s, and"},
+    {"the same, with more time",
+     [](auto& one) {
+         one.subject.memory = *(one.subject.resident = 64 * gib);
+         one.subject.times.launcher_grace = 1200s;
+         one.subject.times.pod_grace = 1215s;
+     },
+     ProtectionVerdict::guarded, "a move takes 690 s at worst"},
+    {"begun, though it is not expected to end",
+     [](auto& one) { one.subject.memory = *(one.subject.resident = 20 * gib); },
+     ProtectionVerdict::guarded, "but it is expected that it takes 45 s"},
+    {"given up by KubeVirt before it ends",
+     [](auto& one) { one.subject.settings.bandwidth = Quantity{1'000'000}; },
+     ProtectionVerdict::too_big, "is given up by KubeVirt after"},
+    {"writes faster than is copied, without a limit",
+     [](auto& one) {
+         one.subject.dirty_rate = 2'000'000'000;
+         one.subject.settings.completion_per_gib = 0s;
+     },
+     ProtectionVerdict::too_big, "the guest writes faster than is copied"},
+    {"the pod's grace is less than the launcher's",
+     [](auto& one) {
+         one.subject.times.launcher_grace = 600s;
+         one.subject.times.pod_grace = 12s;
+     },
+     ProtectionVerdict::too_big, "its pod is killed after 12 s"},
+    {"its kubelet knows only hard thresholds", [](auto& one) { one.kubelet = KubeletGraces{}; },
+     ProtectionVerdict::too_big, "the kubelet gives it 1 s"},
+    {"its kubelet waits at a shutdown alone",
+     [](auto& one) { one.kubelet = {.soft = 0s, .shutdown = 300s}; }, ProtectionVerdict::guarded,
+     "at a threshold of the kubelet it is killed at once"},
+    {"its kubelet waits at soft thresholds alone",
+     [](auto& one) { one.kubelet = {.soft = 300s, .shutdown = {}}; }, ProtectionVerdict::guarded,
+     "when its node shuts down the kubelet waits for no pod"},
+};
+
 TEST(VmProtectionTest, WhatDecidesIsNamed) {
-    const std::vector<Row> rows{
-        {"nothing is amiss", [](auto&) {}, ProtectionVerdict::guarded,
-         "a move takes 11 s, at worst it takes 45 s"},
-        {"as the cluster says, where it can",
-         [](auto& one) { one.strategy = EvictionStrategy::live_migrate_if_possible; },
-         ProtectionVerdict::guarded, "its launcher kills the guest after 45 s, of which 13 s"},
-        {"nobody has a strategy",
-         [](auto& one) {
-             one.strategy = EvictionStrategy::none;
-             one.strategy_said.clear();
-         },
-         ProtectionVerdict::strategy, "neither the VMI nor the KubeVirt object"},
-        {"strategy None",
-         [](auto& one) {
-             one.strategy = EvictionStrategy::none;
-             one.strategy_said = "None";
-         },
-         ProtectionVerdict::strategy, "evictionStrategy is None"},
-        {"a strategy of tomorrow",
-         [](auto& one) {
-             one.strategy = EvictionStrategy::none;
-             one.strategy_said = "Teleport";
-         },
-         ProtectionVerdict::strategy, "evictionStrategy is Teleport, which nobody knows"},
-        {"somebody else moves it", [](auto& one) { one.strategy = EvictionStrategy::external; },
-         ProtectionVerdict::strategy, "somebody else has to move it"},
-        {"not migratable",
-         [](auto& one) {
-             one.migratable = false;
-             one.not_migratable = "DisksNotLiveMigratable";
-         },
-         ProtectionVerdict::not_migratable, "DisksNotLiveMigratable"},
-        {"KubeVirt has not said", [](auto& one) { one.migratable.reset(); },
-         ProtectionVerdict::unknown, "LiveMigratable"},
-        {"nobody is asked", [](auto& one) { one.no_hook = "no gate"; }, ProtectionVerdict::no_hook,
-         "no gate"},
-        {"what the VM is comes before what is around it",
-         [](auto& one) {
-             one.no_hook = "no gate";
-             one.migratable = false;
-             one.not_migratable = "HostDevices";
-         },
-         ProtectionVerdict::not_migratable, "HostDevices"},
-        {"something is not known", [](auto& one) { one.missing = "no KubeVirt object"; },
-         ProtectionVerdict::unknown, "no KubeVirt object"},
-        {"its size is not known", [](auto& one) { one.subject.memory = 0; },
-         ProtectionVerdict::unknown, "does not tell its memory"},
-        {"too big for its time",
-         [](auto& one) { one.subject.memory = *(one.subject.resident = 64 * gib); },
-         ProtectionVerdict::too_big, "at best a move takes 71 s, and"},
-        {"the same, with more time",
-         [](auto& one) {
-             one.subject.memory = *(one.subject.resident = 64 * gib);
-             one.subject.times.launcher_grace = 1200s;
-             one.subject.times.pod_grace = 1215s;
-         },
-         ProtectionVerdict::guarded, "a move takes 690 s at worst"},
-        {"begun, though it is not expected to end",
-         [](auto& one) { one.subject.memory = *(one.subject.resident = 20 * gib); },
-         ProtectionVerdict::guarded, "but it is expected that it takes 45 s"},
-        {"given up by KubeVirt before it ends",
-         [](auto& one) { one.subject.settings.bandwidth = Quantity{1'000'000}; },
-         ProtectionVerdict::too_big, "is given up by KubeVirt after"},
-        {"writes faster than is copied, without a limit",
-         [](auto& one) {
-             one.subject.dirty_rate = 2'000'000'000;
-             one.subject.settings.completion_per_gib = 0s;
-         },
-         ProtectionVerdict::too_big, "the guest writes faster than is copied"},
-        {"the pod's grace is less than the launcher's",
-         [](auto& one) {
-             one.subject.times.launcher_grace = 600s;
-             one.subject.times.pod_grace = 12s;
-         },
-         ProtectionVerdict::too_big, "its pod is killed after 12 s"},
-        {"its kubelet knows only hard thresholds", [](auto& one) { one.kubelet = KubeletGraces{}; },
-         ProtectionVerdict::too_big, "the kubelet gives it 1 s"},
-        {"its kubelet waits at a shutdown alone",
-         [](auto& one) { one.kubelet = {.soft = 0s, .shutdown = 300s}; },
-         ProtectionVerdict::guarded, "at a threshold of the kubelet it is killed at once"},
-        {"its kubelet waits at soft thresholds alone",
-         [](auto& one) { one.kubelet = {.soft = 300s, .shutdown = {}}; },
-         ProtectionVerdict::guarded, "when its node shuts down the kubelet waits for no pod"},
-    };
-    for (const auto& row : rows) {
+    for (const auto& row : what_decides) {
         SCOPED_TRACE(row.what);
         auto facts = movable();
         row.change(facts);
