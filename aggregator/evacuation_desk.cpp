@@ -71,7 +71,6 @@ void EvacuationDesk::open(SessionId session, const std::string& node, SessionSin
     auto& opened = sessions_[session];
     opened.node = node;
     opened.sink = &sink;
-    opened.orders_filled = clock_.steady();
     left_.erase(node);
     flush(session, opened);
 }
@@ -140,21 +139,40 @@ Status EvacuationDesk::take(SessionId session, const v1::Evacuations& message) {
     if (!all) {
         return fail(std::move(all.error()));
     }
-    found->second.hook_served = message.hook_served();
-    heard(session);
-    replace(session, found->second, std::move(*all));
-    follow();
-    flush(session, found->second);
+    Named named{.all = *std::move(all), .hook_served = message.hook_served()};
+    if (found->second.messages.take(clock_.steady())) {
+        accept(session, found->second, std::move(named));
+    } else {
+        found->second.kept = std::move(named);
+        heard(session);
+    }
     return {};
 }
 
-void EvacuationDesk::replace(SessionId id, Session& session, std::vector<NamedEvacuation> all) {
+void EvacuationDesk::accept(SessionId id, Session& session, Named named) {
+    session.kept.reset();
+    session.hook_served = named.hook_served;
+    heard(id);
+    if (replace(id, session, std::move(named.all))) {
+        follow();
+    }
+    flush(id, session);
+}
+
+/// True if others are proven than before.
+bool EvacuationDesk::replace(SessionId id, Session& session, std::vector<NamedEvacuation> all) {
     std::size_t places = most_entries;
     for (const auto other : naming_) {
         places -= std::min(places, other == id ? 0 : sessions_.at(other).entries.size());
     }
     all.resize(std::min(all.size(), places));
     auto before = std::exchange(session.entries, {});
+    std::size_t proven_before = 0;
+    for (const auto& [uid, entry] : before) {
+        proven_before += entry.proven ? 1 : 0;
+    }
+    std::size_t proven_still = 0;
+    std::size_t proven_now = 0;
     for (auto& named : all) {
         const auto uid = named.vmi_uid;
         Entry entry;
@@ -165,7 +183,9 @@ void EvacuationDesk::replace(SessionId id, Session& session, std::vector<NamedEv
             named_before = entry.named;
         }
         entry.named = std::move(named);
+        proven_still += entry.proven ? 1 : 0;
         prove(entry, session.node);
+        proven_now += entry.proven ? 1 : 0;
         tell_people(session, entry, named_before);
         session.entries.emplace(uid, std::move(entry));
     }
@@ -174,6 +194,7 @@ void EvacuationDesk::replace(SessionId id, Session& session, std::vector<NamedEv
     } else {
         naming_.insert(id);
     }
+    return proven_still != proven_before || proven_still != proven_now;
 }
 
 /// Once it was it remains so: the pod goes before its launcher's end is heard of.
@@ -275,7 +296,11 @@ Task<> EvacuationDesk::stop() {
 }
 
 void EvacuationDesk::look_again() {
+    const auto now = clock_.steady();
     for (auto& [id, session] : sessions_) {
+        if (session.kept && session.messages.take(now)) {
+            accept(id, session, *std::exchange(session.kept, std::nullopt));
+        }
         flush(id, session);
     }
     sweep_policies();

@@ -62,7 +62,8 @@ public:
     void open(SessionId session, const std::string& node, SessionSink& sink);
     /// It is there.
     void heard(SessionId session);
-    /// Replaces what it named before. Errc::invalid: such a message ends its stream.
+    /// Replaces what it named before; of too many in a short time the last one counts, a moment
+    /// later. Errc::invalid: such a message ends its stream.
     [[nodiscard]] Status take(SessionId session, const v1::Evacuations& message);
     /// Its result follows, whatever it is. Errc::refused: it takes no results, so its stream ends.
     [[nodiscard]] Status order(SessionId session, const v1::EvacuationOrder& message);
@@ -87,9 +88,26 @@ public:
     [[nodiscard]] EvacuationCounters counters() const;
 
 private:
-    /// 200 VMs of a node may be told to stop at once, and each needs some ten orders.
-    static constexpr double orders_burst = 2000;
+    /// What a session may have of something: so many at once, and in the long run a second.
+    class Tokens {
+    public:
+        Tokens(double burst, double per_second)
+            : burst_(burst), per_second_(per_second), left_(burst) {}
+        /// One of them; false: there is none.
+        [[nodiscard]] bool take(SteadyTime now);
 
+    private:
+        double burst_;
+        double per_second_;
+        double left_;
+        SteadyTime filled_{};
+    };
+
+    /// One message of an agent.
+    struct Named {
+        std::vector<NamedEvacuation> all;
+        bool hook_served = false;
+    };
     /// A launcher that is named, and what its agent was told of it.
     struct Entry {
         NamedEvacuation named;
@@ -110,8 +128,11 @@ private:
         bool hook_served = false;  ///< virt-handler is answered on its node
         bool rules_due = true;
         std::string rules_told;
-        double orders_left = orders_burst;
-        SteadyTime orders_filled{};
+        /// 200 VMs of a node may be told to stop at once, and each needs some ten orders.
+        Tokens orders{2000, 50};
+        /// An agent tells of changes twice a second, and at once of who is new.
+        Tokens messages{50, 5};
+        std::optional<Named> kept;  ///< the last of those that were too many
     };
     using Sessions = std::map<SessionId, Session>;
     /// What becomes of the policy of a move.
@@ -128,7 +149,8 @@ private:
     void take_change(std::string_view vmi_uid);
     void take_rules();
     void prove(Entry& entry, const std::string& node) const;
-    void replace(SessionId id, Session& session, std::vector<NamedEvacuation> all);
+    void accept(SessionId id, Session& session, Named named);
+    [[nodiscard]] bool replace(SessionId id, Session& session, std::vector<NamedEvacuation> all);
     void follow();
     void tell_people(const Session& session, const Entry& entry,
                      const std::optional<NamedEvacuation>& before);
@@ -140,7 +162,6 @@ private:
     void flush(SessionId id, Session& session);
     void send_rules(SessionId id, Session& session);
     void send_facts(SessionId id, Session& session, Entry& entry);
-    [[nodiscard]] bool may_order(Session& session);
     void carry_out(const OrderTicket& ticket, Session& session, Entry& entry);
     [[nodiscard]] OrderLeave check(const OrderTicket& ticket);
     [[nodiscard]] OrderLeave refuse(const OrderTicket& ticket, std::string why);

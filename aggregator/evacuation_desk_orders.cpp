@@ -18,7 +18,6 @@ using migration::EvacuationStep;
 using migration::StepOutcome;
 using namespace std::chrono_literals;
 
-constexpr double orders_per_second = 50;
 /// Results that an agent does not read.
 constexpr std::size_t most_results = 2000;
 constexpr auto dry_run_holds = 2s;
@@ -64,16 +63,13 @@ EvacuationDesk::Entry* EvacuationDesk::find(SessionId session, std::string_view 
     return entry == found->second.entries.end() ? nullptr : &entry->second;
 }
 
-bool EvacuationDesk::may_order(Session& session) {
-    const auto now = clock_.steady();
-    const std::chrono::duration<double> passed = now - session.orders_filled;
-    session.orders_filled = now;
-    session.orders_left =
-        std::min(orders_burst, session.orders_left + passed.count() * orders_per_second);
-    if (session.orders_left < 1) {
+bool EvacuationDesk::Tokens::take(SteadyTime now) {
+    const std::chrono::duration<double> passed = now - std::exchange(filled_, now);
+    left_ = std::min(burst_, left_ + passed.count() * per_second_);
+    if (left_ < 1) {
         return false;
     }
-    session.orders_left -= 1;
+    left_ -= 1;
     return true;
 }
 
@@ -95,7 +91,7 @@ Status EvacuationDesk::order(SessionId id, const v1::EvacuationOrder& message) {
                        .node = session.node,
                        .vmi_uid = wire::cut(message.vmi_uid()),
                        .order = {}};
-    if (!may_order(session)) {
+    if (!session.orders.take(clock_.steady())) {
         answer(id, session,
                result_of(ticket.id, StepOutcome::unavailable,
                          "too many orders: expected at most 50 a second in the long run"));
@@ -104,6 +100,11 @@ Status EvacuationDesk::order(SessionId id, const v1::EvacuationOrder& message) {
                result_of(ticket.id, StepOutcome::refused,
                          "expected a step such as dry-run, found " +
                              log_value(wire::cut(message.step(), 32))));
+    } else if (entry == nullptr && session.kept) {
+        answer(id, session,
+               result_of(ticket.id, StepOutcome::unavailable,
+                         "too many messages of what is evacuated: the last one waits, expected at "
+                         "most 5 a second in the long run"));
     } else if (entry == nullptr) {
         auto leave = refuse(ticket, "VMI " + log_value(ticket.vmi_uid) +
                                         " is not among the evacuations of node " + session.node);

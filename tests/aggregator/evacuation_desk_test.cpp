@@ -89,6 +89,30 @@ TEST_F(EvacuationDeskTest, FactsTellWhatTheObjectsSay) {
     EXPECT_EQ(told.slots(), 2U);
 }
 
+/// Each changes what is followed of the whole cluster.
+TEST_F(EvacuationDeskTest, OfTooManyMessagesTheLastCountsALittleLater) {
+    put_vmi("db", "n1");
+    put_pod("virt-launcher-db-a", "db", "n1");
+    start();
+    open(1, "n1");
+    for (int i = 0; i < 200; ++i) {
+        name(1, "held", {i % 2 == 0 ? "web" : "db"});
+    }
+    EXPECT_TRUE(desk->names("vmi web"));
+    EXPECT_FALSE(desk->names("vmi db"));
+    order(1, 1, "dry-run", {}, "db");
+    EXPECT_EQ(result(1, 1).outcome(), v1::EvacuationResult::UNAVAILABLE);
+    EXPECT_THAT(result(1, 1).text(), HasSubstr("too many messages"));
+    EXPECT_EQ(desk->counters().foreign, 0U);
+
+    clock.advance(1s);
+    ASSERT_TRUE(run_until([this] { return desk->names("vmi db"); }));
+    EXPECT_FALSE(desk->names("vmi web"));
+    EXPECT_EQ(facts(1).back().vmi_uid(), "vmi db");
+    name(1, "held", {"web"});
+    EXPECT_TRUE(desk->names("vmi web")) << "at once";
+}
+
 TEST_F(EvacuationDeskTest, FactsTellOfANodeWithoutNodeObject) {
     start();
     open(1, "n1");
