@@ -129,8 +129,8 @@ class EvacuationTest(StoryTest):
         self.assertLess(seconds_between(self.told("vm", "mark")[0], self.told("vm", "acpi")[0]), 8 + 15 - RESERVE)
         self.until(lambda: not [one for one in self.moves() if one.get("status", {}).get("phase") != "Failed"])
 
-    # KubeVirt shows such a migration as Failed before it is gone, and that is taken for a failure: KubeVirt's next one
-    # is followed, where the mark should be cancelled.
+    # KubeVirt shows such a migration as Failed before it is gone. That is no failure, which KubeVirt's next one would
+    # follow: the mark is cancelled.
     def test_11_a_user_deletes_the_migration(self):
         self.vm(**{TAKES: "6"})
         self.tell("mark")
@@ -226,8 +226,8 @@ class EvacuationTest(StoryTest):
         self.until(lambda: not [one for one in self.api.get(moves(self.space))["items"]
                                 if one.get("status", {}).get("phase") not in ("Succeeded", "Failed")])
 
-    # A server that has just started refuses with 403 until it knows its roles; that is taken for a lack of rights, and
-    # the VM is let go. With luck the read comes later, and it is moved.
+    # A server that has just started refuses with 403 until it knows its roles: for some seconds that is no lack of
+    # rights, and what is read is read again.
     def test_16_the_api_server_is_away(self):
         self.vm(grace=60)
         self.tell_bed("stop apiserver")
