@@ -356,13 +356,6 @@ Evacuation::Reason Evacuation::closing(SteadyTime now) const {
                       in_seconds(left_until(ends_at(), now)) + " left to shut down"};
 }
 
-void Evacuation::note_abort(bool was_migrating, SteadyTime now) {
-    if (was_migrating && !launcher_.migrating && launcher_.alive && !launcher_.moved_away &&
-        cancelled_at_ && !abort_took_) {
-        abort_took_ = std::chrono::ceil<milliseconds>(now - *cancelled_at_);
-    }
-}
-
 bool Evacuation::is_requesting() const noexcept {
     return in_flight_ && (in_flight_->step == EvacuationStep::stamp ||
                           in_flight_->step == EvacuationStep::evict ||

@@ -89,4 +89,11 @@ void Evacuation::take_failure(SteadyTime now) {
     }
 }
 
+void Evacuation::note_abort(bool was_migrating, SteadyTime now) {
+    if (was_migrating && !launcher_.migrating && launcher_.alive && !launcher_.moved_away &&
+        cancelled_at_ && !abort_took_) {
+        abort_took_ = std::chrono::ceil<milliseconds>(now - *cancelled_at_);
+    }
+}
+
 }  // namespace scout::migration

@@ -60,13 +60,15 @@ std::optional<milliseconds> duration_of(const MoveSubject& subject,
     return whole;
 }
 
-/// One that was handed off goes on as it was.
+/// One that was handed off goes on as it was, and a policy that is there already is not made anew:
+/// how long the move takes by it is known.
 std::optional<EscalatedMove> escalation_of(const MoveSubject& subject,
                                            const MoveAssumptions& assumed,
                                            std::optional<milliseconds> duration) {
     const bool in_time = subject.left && duration && *duration <= *subject.left;
     const bool never = subject.escalation == Escalation::post_copy && subject.tied;
-    if (!subject.left || in_time || never || subject.running || subject.handed_off) {
+    if (!subject.left || in_time || never || subject.running || subject.escalated ||
+        subject.handed_off) {
         return std::nullopt;
     }
     return escalated_move(load_of(subject, assumed, whole_of(subject), assumed.setup),

@@ -64,6 +64,7 @@ TEST(EvacuationOutlookTest, EscalatedIsWhatDoesNotEndInTimeAndWouldWithIt) {
         {"nobody knows until when", [](auto& one) { one.left.reset(); }, false},
         {"it runs already", [](auto& one) { one.running = 1s; }, false},
         {"handed off", [](auto& one) { one.handed_off = true; }, false},
+        {"its policy is there", [](auto& one) { one.escalated = true; }, false},
         {"by post-copy", [](auto& one) { one.escalation = Escalation::post_copy; }, true},
         {"by post-copy with a device of its host",
          [](auto& one) {
