@@ -39,10 +39,11 @@ kube::ClientConfig asking(std::chrono::milliseconds deadline) {
 
 class ApiClient final : public fleet::Fleet {
 public:
-    ApiClient(kube::ClusterAccess access, const Clock& clock, std::chrono::milliseconds deadline)
+    ApiClient(const kube::ClusterAccess& access, const Clock& clock,
+              std::chrono::milliseconds deadline)
         : server_(access.server.url),
           deadline_(deadline),
-          transport_(loop_.get_executor(), std::move(access), clock),
+          transport_(loop_.get_executor(), access, clock),
           client_(transport_, clock, asking(deadline)) {}
 
     Result<fleet::NodesAnswer> nodes() override {
@@ -215,9 +216,9 @@ private:
 
 }  // namespace
 
-std::unique_ptr<fleet::Fleet> open_api_fleet(kube::ClusterAccess access, const Clock& clock,
+std::unique_ptr<fleet::Fleet> open_api_fleet(const kube::ClusterAccess& access, const Clock& clock,
                                              std::chrono::milliseconds deadline) {
-    return std::make_unique<ApiClient>(std::move(access), clock, deadline);
+    return std::make_unique<ApiClient>(access, clock, deadline);
 }
 
 }  // namespace scout::cli

@@ -13,7 +13,7 @@ namespace scout::cli {
 /// Asks the aggregators of a cluster through its API server, as the user of the access. The clock
 /// outlives it. Errors of its calls: refused, with the right that is missing; not_found also where
 /// the cluster has no query API; invalid for what only an aggregator's own address answers.
-[[nodiscard]] std::unique_ptr<fleet::Fleet> open_api_fleet(kube::ClusterAccess access,
+[[nodiscard]] std::unique_ptr<fleet::Fleet> open_api_fleet(const kube::ClusterAccess& access,
                                                            const Clock& clock,
                                                            std::chrono::milliseconds deadline);
 

@@ -269,7 +269,7 @@ Result<std::unique_ptr<Fleet>> open_fleet(const Settings& settings, const Access
         if (!found) {
             return fail(std::move(found.error()));
         }
-        return open_api_fleet(std::move(*found), clock, deadline);
+        return open_api_fleet(*found, clock, deadline);
     }
     return open_grpc_fleet(settings, address, deadline);
 }
