@@ -4,7 +4,7 @@
 #include "cli/cluster_access.h"
 #include "cli/request.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): the library's own
 class App;
 }  // namespace CLI
 

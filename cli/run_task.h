@@ -29,6 +29,7 @@ template <class T>
     if (thrown) {
         std::rethrow_exception(thrown);
     }
+    // NOLINTNEXTLINE(bugprone-unchecked-optional-access): the task has ended, so it is there
     return *std::move(answer);
 }
 
