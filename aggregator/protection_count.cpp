@@ -43,7 +43,7 @@ struct Moment {
     }
     void take_kubelets(const Registry& registry) {
         for (const auto& [name, node] : registry.nodes()) {
-            const auto& told = node.pressure.report;
+            const auto* const told = node.pressure.report.get();
             if (told != nullptr && told->graces && node.freshness == Freshness::fresh) {
                 kubelets.emplace(name, *told->graces);
             }

@@ -50,6 +50,7 @@ Result<Pipe> make_pipe() {
 /// Our environment with the entries "NAME=value" in front: they win over what has the same name.
 std::vector<char*> environment_with(std::vector<std::string>& entries) {
     std::vector<char*> environment;
+    environment.reserve(entries.size());
     for (auto& entry : entries) {
         environment.push_back(entry.data());
     }
