@@ -4,6 +4,7 @@
 #include <charconv>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <optional>
 #include <string>
 
@@ -14,7 +15,6 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
-#include "tests/support/environment.h"
 #include "tests/support/run_to_end.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/wait_until.h"
@@ -60,8 +60,8 @@ TEST(ChildProcessTest, AnswersWhatTheProgramWrote) {
 }
 
 TEST(ChildProcessTest, FindsAProgramInThePathAndGivesItItsEnvironment) {
-    test::set_environment("SCOUT_TEST_KEPT", "kept");
-    test::set_environment("SCOUT_TEST_CHANGED", "old");
+    ::setenv("SCOUT_TEST_KEPT", "kept", 1);
+    ::setenv("SCOUT_TEST_CHANGED", "old", 1);
     ChildCommand command;
     command.argv = {"sh", "-c", "echo $SCOUT_TEST_KEPT $SCOUT_TEST_CHANGED $SCOUT_TEST_ADDED"};
     command.environment = {"SCOUT_TEST_CHANGED=new", "SCOUT_TEST_ADDED=a b"};

@@ -126,9 +126,7 @@ void expect_same(const boost::json::value& json, const YAML::Node& yaml, const s
         ASSERT_TRUE(yaml.IsMap() && yaml.size() == object->size()) << where;
         for (const auto& member : *object) {
             const std::string key(member.key());
-            auto place = where + ".";
-            place += key;
-            expect_same(member.value(), yaml[key], place);
+            expect_same(member.value(), yaml[key], where + "." + key);
         }
     } else if (const auto* array = json.if_array()) {
         ASSERT_TRUE(yaml.IsSequence() && yaml.size() == array->size()) << where;

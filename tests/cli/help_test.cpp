@@ -137,10 +137,6 @@ TEST(HelpTest, CompletionTextsAreWhole) {
     EXPECT_NE(zsh.find("[unix\\:/path or host\\:port (default\\: "), std::string::npos);
 }
 
-int shell(const std::string& command) {
-    return std::system(command.c_str());  // NOLINT(concurrency-mt-unsafe): one thread
-}
-
 TEST(HelpTest, BashCompletesCommandsOptionsAndValues) {
     const scout::test::TemporaryFolder folder;
     folder.write("completion", scoutctl({"completion", "bash"}).out);
@@ -154,23 +150,21 @@ TEST(HelpTest, BashCompletesCommandsOptionsAndValues) {
                  "complete_line scoutctl profile comple >> got\n"
                  "complete_line scoutctl completion f >> got\n");
     const auto command = "cd '" + folder.path().string() + "' && bash --norc ./try";
-    ASSERT_EQ(shell(command), 0);
+    ASSERT_EQ(std::system(command.c_str()), 0);
 
     folder.write("want", "upgrade-impact\njson\n--all\ncompletion\nfish\n");
     const auto same = "cd '" + folder.path().string() + "' && diff want got";
-    EXPECT_EQ(shell(same), 0);
+    EXPECT_EQ(std::system(same.c_str()), 0);
 }
 
 TEST(HelpTest, EveryShellThatIsHereCanReadItsScript) {
     const scout::test::TemporaryFolder folder;
     const std::vector<std::pair<std::string, std::string>> checks{
         {"bash", "bash -n"}, {"zsh", "zsh --no-exec"}, {"fish", "fish --no-execute"}};
-    for (const auto& [name, check] : checks) {
-        if (::access(("/usr/bin/" + name).c_str(), X_OK) == 0) {
-            const auto script = folder.write(name, scoutctl({"completion", name}).out).string();
-            auto command = check + " '";
-            command += script + "'";
-            EXPECT_EQ(shell(command), 0) << name;
+    for (const auto& [shell, check] : checks) {
+        if (::access(("/usr/bin/" + shell).c_str(), X_OK) == 0) {
+            const auto script = folder.write(shell, scoutctl({"completion", shell}).out).string();
+            EXPECT_EQ(std::system((check + " '" + script + "'").c_str()), 0) << shell;
         }
     }
 }

@@ -2,6 +2,7 @@
 #include "tests/cli/program.h"
 
 #include <array>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
@@ -11,15 +12,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/support/environment.h"
 #include "tests/support/temporary_folder.h"
 
 namespace scout::cli::test {
 namespace {
 
 std::string program() {
-    const auto named = scout::test::environment("SCOUTCTL");
-    return named.empty() ? SCOUTCTL_PROGRAM : named;
+    const char* named = std::getenv("SCOUTCTL");
+    return named == nullptr ? SCOUTCTL_PROGRAM : named;
 }
 
 std::string slurp(const std::filesystem::path& file) {
@@ -83,7 +83,7 @@ Outcome scoutctl(const std::vector<std::string>& words, const std::filesystem::p
     argv.insert(argv.end(), words.begin(), words.end());
     std::vector<std::string> environment{"HOME=" + scratch.path().string(), "PATH=/usr/bin:/bin"};
     for (const auto* name : {"ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"}) {
-        if (const auto value = scout::test::environment(name); !value.empty()) {
+        if (const char* value = std::getenv(name)) {
             environment.push_back(std::string(name) + "=" + value);
         }
     }

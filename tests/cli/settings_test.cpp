@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/settings.h"
 
+#include <cstdlib>
 #include <string>
 
 #include <gtest/gtest.h>
 
-#include "tests/support/environment.h"
 #include "tests/support/temporary_folder.h"
 
 namespace scout::cli {
@@ -69,10 +69,10 @@ TEST(SettingsTest, AFileThatWasNamedMustBeThere) {
 
 TEST(SettingsTest, AFileThatWasNotNamedNeedNotBeThere) {
     for (const auto* folder : {"/nonexistent", "/dev/null"}) {
-        scout::test::set_environment("XDG_CONFIG_HOME", folder);
+        ASSERT_EQ(::setenv("XDG_CONFIG_HOME", folder, 1), 0);
         EXPECT_EQ(read_settings(std::nullopt).value(), Settings{}) << folder;
     }
-    scout::test::unset_environment("XDG_CONFIG_HOME");
+    ASSERT_EQ(::unsetenv("XDG_CONFIG_HOME"), 0);
 }
 
 TEST(SettingsTest, FlagsWinOverTheFile) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The condition of our node hook, evaluated as virt-handler does (tests/cel).
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -12,7 +13,6 @@
 
 #include "cluster/hook_plugin.h"
 #include "tests/support/ask_program.h"
-#include "tests/support/environment.h"
 
 namespace scout::cluster {
 namespace {
@@ -23,8 +23,8 @@ using testing::ElementsAre;
 class HookConditionTest : public testing::Test {
 protected:
     void SetUp() override {
-        const auto named = scout::test::environment("SCOUT_CEL");
-        program = named.empty() ? SCOUT_BUILT_CEL : named;
+        const char* named = std::getenv("SCOUT_CEL");
+        program = named != nullptr ? named : SCOUT_BUILT_CEL;
         if (!std::filesystem::exists(program)) {
             GTEST_SKIP()
                 << "no evaluator: build it with tools/lib/cel.sh, or name it with SCOUT_CEL";

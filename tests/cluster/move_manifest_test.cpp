@@ -207,8 +207,8 @@ TEST(HostileMoveTest, AliasBombsAreNotSetOff) {
     std::string bomb = "a: &a [x,x,x,x,x,x,x,x]\n";
     for (char c = 'b'; c < 'z'; ++c) {
         const std::string before = "*" + std::string(1, static_cast<char>(c - 1));
-        bomb += std::string(1, c) + ": &" + c + " [" + before + ",";
-        bomb += before + "]\n";
+        bomb +=
+            std::string(1, c) + ": &" + std::string(1, c) + " [" + before + "," + before + "]\n";
     }
     EXPECT_THAT(read_move_manifest(head + bomb).error().message, HasSubstr("aliases"));
     EXPECT_THAT(codes(manifest_of({},

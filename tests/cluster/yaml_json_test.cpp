@@ -14,7 +14,6 @@ namespace {
 std::vector<std::string> json_of(std::string_view yaml) {
     std::vector<std::string> out;
     auto documents = yaml_to_json(yaml).value();
-    out.reserve(documents.size());
     for (auto& document : documents) {
         out.push_back(std::move(document.json));
     }

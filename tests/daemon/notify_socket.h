@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/unique_fd.h"
-#include "tests/support/environment.h"
 #include "tests/support/temporary_folder.h"
 
 namespace scout::test {
@@ -29,12 +28,12 @@ public:
         }
         const timeval limit{.tv_sec = 5, .tv_usec = 0};
         ::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-        set_environment("NOTIFY_SOCKET", path);
+        ::setenv("NOTIFY_SOCKET", path.c_str(), 1);
     }
     ~NotifySocket() {
-        unset_environment("NOTIFY_SOCKET");
-        unset_environment("WATCHDOG_USEC");
-        unset_environment("WATCHDOG_PID");
+        ::unsetenv("NOTIFY_SOCKET");
+        ::unsetenv("WATCHDOG_USEC");
+        ::unsetenv("WATCHDOG_PID");
     }
     NotifySocket(const NotifySocket&) = delete;
     NotifySocket& operator=(const NotifySocket&) = delete;

@@ -14,7 +14,6 @@
 
 #include "base/offload.h"
 #include "tests/daemon/notify_socket.h"
-#include "tests/support/environment.h"
 
 namespace scout::daemon {
 namespace {
@@ -125,7 +124,7 @@ TEST(RunTest, LeavesAtOnceOnTheSecondSignalEvenIfTheLoopHangs) {
 
 TEST(RunTest, PetsTheWatchdogFromTheLoopAndStopsPettingWhenItHangs) {
     const test::NotifySocket manager;
-    test::set_environment("WATCHDOG_USEC", "40000");
+    ::setenv("WATCHDOG_USEC", "40000", 1);
     const auto child = ::fork();
     if (child == 0) {
         asio::io_context loop{1};

@@ -9,7 +9,6 @@
 #include <gtest/gtest.h>
 
 #include "tests/daemon/notify_socket.h"
-#include "tests/support/environment.h"
 #include "tests/support/run_to_end.h"
 
 namespace scout::daemon {
@@ -35,8 +34,8 @@ TEST(SystemdTest, TellsReadyAndStoppingInTheManagersWords) {
 
 TEST(SystemdTest, PetsTheWatchdogFourTimesInItsInterval) {
     const test::NotifySocket manager;
-    test::set_environment("WATCHDOG_USEC", "80000");
-    test::set_environment("WATCHDOG_PID", std::to_string(::getpid()));
+    ::setenv("WATCHDOG_USEC", "80000", 1);
+    ::setenv("WATCHDOG_PID", std::to_string(::getpid()).c_str(), 1);
     ASSERT_EQ(watchdog_interval(), 20ms);
     asio::io_context loop{1};
 
@@ -60,8 +59,8 @@ TEST(SystemdTest, IsSilentWithoutAManager) {
 
 TEST(SystemdTest, LeavesTheWatchdogOfAnotherProcessAlone) {
     const test::NotifySocket manager;
-    test::set_environment("WATCHDOG_USEC", "80000");
-    test::set_environment("WATCHDOG_PID", "1");
+    ::setenv("WATCHDOG_USEC", "80000", 1);
+    ::setenv("WATCHDOG_PID", "1", 1);
 
     EXPECT_EQ(watchdog_interval(), std::nullopt);
 }

@@ -28,7 +28,6 @@ TEST(FolderTest, EverythingButPlainFoldersIsADocument) {
 
     std::vector<std::string> names;
     const auto paths = list_documents(folder.path()).value();
-    names.reserve(paths.size());
     for (const auto& path : paths) {
         names.push_back(path.filename().string());
     }

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <optional>
@@ -19,8 +20,6 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include "tests/support/environment.h"
 
 namespace scout::test {
 namespace {
@@ -64,7 +63,8 @@ std::string text_at(const boost::json::value& document, std::string_view key) {
 }  // namespace
 
 std::filesystem::path bed_program() {
-    if (auto named = environment("SCOUT_BED"); !named.empty()) {
+    const char* named = std::getenv("SCOUT_BED");
+    if (named != nullptr && *named != '\0') {
         return named;
     }
     const std::filesystem::path built{SCOUT_BUILT_BED};
