@@ -32,10 +32,12 @@ void watch(const kube::ClusterAccess& access, std::uint64_t updates) {
     std::uint64_t left = updates;
     informer.on_change([&left](const auto& change) {
         if (change.before && change.now && --left == 0) {
-            std::cout << "updated" << std::endl;
+            std::cout << "updated\n" << std::flush;
         }
     });
-    informer.on_synced([&informer] { std::cout << "synced " << informer.size() << std::endl; });
+    informer.on_synced([&informer] {
+        std::cout << "synced " << informer.size() << "\n" << std::flush;
+    });
 
     TaskScope scope(loop.get_executor());
     scope.spawn("nodes", [&informer] { return informer.run(); });

@@ -2,13 +2,14 @@
 #include "migration/scheduling/label_selector.h"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "migration/label_syntax.h"
 
 namespace scout::migration::scheduling {
 namespace {
 
-enum class Meeting { met, not_met, unreadable };
+enum class Meeting : std::uint8_t { met, not_met, unreadable };
 
 Meeting meeting(bool met) noexcept {
     return met ? Meeting::met : Meeting::not_met;
