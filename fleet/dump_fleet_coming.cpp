@@ -50,8 +50,9 @@ PressureNode pressure_node(const kube::Node& node) {
 cluster::KubeletWords kubelet_words(const std::optional<ToldPressures>& pressures) {
     cluster::KubeletWords words;
     for (const auto& [node, told] : pressures.value_or(ToldPressures{})) {
-        if (told.report->graces && told.freshness == "fresh") {
-            words.emplace(node, *told.report->graces);
+        const auto& graces = told.report->graces;
+        if (graces && told.freshness == "fresh") {
+            words.emplace(node, *graces);
         }
     }
     return words;

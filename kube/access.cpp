@@ -72,8 +72,8 @@ Result<ProxyAddress> parse_proxy_url(std::string_view text) {
     if (url->port != 0) {
         proxy.port = url->port;
     }
-    if (url->user_info) {
-        proxy.authorization = "Basic " + base64_encode(percent_decode(*url->user_info));
+    if (const auto& user = url->user_info) {
+        proxy.authorization = "Basic " + base64_encode(percent_decode(*user));
     }
     return proxy;
 }
