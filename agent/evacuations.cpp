@@ -21,7 +21,7 @@ constexpr std::chrono::seconds measure_again{3};
 constexpr unsigned stock_slots = 2;
 /// So long virt-handler waits for an agent that is not there: then its node is left out, with a few
 /// seconds for that to be written.
-constexpr auto longest_unseen = silence_limit + std::chrono::seconds{5};
+constexpr auto longest_unseen = agent_silence_limit + std::chrono::seconds{5};
 /// After a start all launchers have been asked once by then.
 constexpr std::chrono::seconds finding{15};
 

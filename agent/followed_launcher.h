@@ -58,8 +58,8 @@ public:
     /// Whatever stops it, the node's pods are killed then; none: they are not. Counts from the next
     /// look_ahead() on.
     void node_ends(std::optional<SteadyTime> at) { node_ends_ = at; }
-    /// What the kubelet gives who is told to stop now, as of Made::kubelet_grace: it and this agent
-    /// do not look in the same moment, so the least of the first seconds counts.
+    /// What the kubelet gives who is told to stop now; none: not known to be less than others. It
+    /// and this agent do not look in the same moment, so the least of the first seconds counts.
     void kubelet_gives(std::optional<std::chrono::seconds> grace, SteadyTime now);
     /// As KubeVirt makes its pod.
     [[nodiscard]] std::chrono::seconds pod_grace() const noexcept;

@@ -148,7 +148,7 @@ Status AgentStreams::check_rival(const Session& session, const v1::Hello& hello,
     const auto& rival = sessions_.at(found->second);
     const auto* node = registry_.find(hello.node());
     const auto silent = std::chrono::floor<std::chrono::seconds>(now - rival.heard);
-    if (rival.instance == session.instance || silent >= silence_limit || node == nullptr ||
+    if (rival.instance == session.instance || silent >= agent_silence_limit || node == nullptr ||
         node->host_identity != hello.host_identity()) {
         return {};
     }

@@ -93,7 +93,7 @@ void add_times(daemon::SettingList& list, Config& config) {
                                             config.snapshot_every, {.least = 1s, .most = 1h}));
     list.push_back(daemon::duration_setting(
         "stale-after", "a node not heard of for so long is stale; heartbeats come every 10s",
-        config.stale_after, {.least = silence_limit, .most = 24h}));
+        config.stale_after, {.least = agent_silence_limit, .most = 24h}));
     list.push_back(daemon::duration_setting(
         "gone-after", "a node not heard of for so long is gone: no answer counts on it",
         config.gone_after, {.least = 1s, .most = 24h * 365}));

@@ -103,7 +103,7 @@ void HookCover::begin(NodeNames left_out, SteadyTime now) {
 void HookCover::heard(const std::string& node, SteadyTime now) {
     auto [at, is_new] = agents_.try_emplace(node, Agent{.since = now, .heard = now});
     auto& agent = at->second;
-    if (!is_new && now - agent.heard >= silence_limit) {
+    if (!is_new && now - agent.heard >= agent_silence_limit) {
         agent.since = now;
     }
     agent.heard = now;
@@ -115,7 +115,7 @@ void HookCover::look(const std::vector<std::string_view>& nodes, SteadyTime now)
         there.emplace(node);
         const auto agent = agents_.find(node);
         const auto heard = agent == agents_.end() ? began_ : std::max(began_, agent->second.heard);
-        if (now - heard >= silence_limit) {
+        if (now - heard >= agent_silence_limit) {
             left_out_.emplace(node);
         } else if (agent != agents_.end() && now - agent->second.since >= back_after) {
             left_out_.erase(std::string{node});
@@ -123,18 +123,18 @@ void HookCover::look(const std::vector<std::string_view>& nodes, SteadyTime now)
     }
     std::erase_if(left_out_, [&there](const auto& name) { return !there.contains(name); });
     std::erase_if(agents_, [&there, now](const auto& entry) {
-        return !there.contains(entry.first) && now - entry.second.heard >= silence_limit;
+        return !there.contains(entry.first) && now - entry.second.heard >= agent_silence_limit;
     });
 }
 
 bool HookCover::has_listened(SteadyTime now) const noexcept {
-    return now - began_ >= silence_limit;
+    return now - began_ >= agent_silence_limit;
 }
 
 std::size_t HookCover::agents(SteadyTime now) const {
     return static_cast<std::size_t>(std::count_if(
         agents_.begin(), agents_.end(),
-        [now](const auto& entry) { return now - entry.second.heard < silence_limit; }));
+        [now](const auto& entry) { return now - entry.second.heard < agent_silence_limit; }));
 }
 
 }  // namespace scout::cluster
