@@ -9,8 +9,6 @@
 
 #include "base/logging.h"
 #include "cluster/migration_numbers.h"
-#include "cluster/node_state.h"
-#include "migration/migration_policy.h"
 
 namespace scout::aggregator {
 namespace {
@@ -95,10 +93,9 @@ std::string PolicyDrift::expected(const kube::Vmi& vmi) const {
     sources_.policies.each(
         [&policies](const auto& policy) { policies.push_back(cluster::plain_policy(*policy)); });
     const auto space = sources_.namespaces.find({}, vmi.meta.space.view());
-    const auto matches = migration::matching_policies(
-        policies, cluster::plain_labels(vmi.labels),
-        space ? cluster::plain_labels(space->labels) : migration::Labels{});
-    return matches.empty() ? std::string{} : matches.front().policy->name;
+    const auto* policy =
+        cluster::policy_of_next(vmi, space ? space->labels : kube::Labels{}, policies);
+    return policy == nullptr ? std::string{} : policy->name;
 }
 
 void PolicyDrift::tell(const kube::Vmi& vmi, const std::string& expected) {

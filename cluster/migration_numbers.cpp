@@ -60,12 +60,18 @@ const migration::MigrationPolicy* policy_for(
                          [recorded](const auto& policy) { return policy.name == recorded; });
         return found == policies.end() ? nullptr : &*found;
     }
+    return policy_of_next(vmi, space, policies);
+}
+
+}  // namespace
+
+const migration::MigrationPolicy* policy_of_next(
+    const kube::Vmi& vmi, const kube::Labels& space,
+    const std::vector<migration::MigrationPolicy>& policies) {
     const auto matches =
         migration::matching_policies(policies, plain_labels(vmi.labels), plain_labels(space));
     return matches.empty() ? nullptr : matches.front().policy;
 }
-
-}  // namespace
 
 migration::MigrationPolicy plain_policy(const kube::MigrationPolicy& policy) {
     migration::MigrationPolicy out{

@@ -21,6 +21,12 @@ namespace scout::cluster {
 [[nodiscard]] std::vector<migration::MigrationPolicy> plain_policies(
     const std::vector<kube::MigrationPolicy>& policies);
 
+/// By which KubeVirt would hand the VMI's next migration off; null: by none. `space`: the labels of
+/// its namespace. Points into `policies`.
+[[nodiscard]] const migration::MigrationPolicy* policy_of_next(
+    const kube::Vmi& vmi, const kube::Labels& space,
+    const std::vector<migration::MigrationPolicy>& policies);
+
 /// Bytes of the guest's memory; 0: it is not told.
 [[nodiscard]] std::uint64_t memory_of(const kube::Vmi& vmi);
 
