@@ -79,10 +79,6 @@ CarriedMove carried_move(const json::object& object) {
         request.vmi = text_at(*spec, "vmiName");
     }
     request.wish.added = texts_of(object_at(spec, "addedNodeSelector"));
-    if (const auto found = request.wish.added.find(migration::sentinel_key);
-        found != request.wish.added.end()) {
-        move.sentinel = found->second;
-    }
     migration::MoveReasons faults;
     auto carried = read_carriers(carriers_of(metadata, spec), faults);
     request.wish.term = std::move(carried.term);
@@ -101,6 +97,12 @@ json::array canonical(const std::vector<NodeRequirement>& requirements) {
 
 }  // namespace
 
+std::string CarriedMove::sentinel() const {
+    const auto& added = request.wish.added;
+    const auto found = added.find(migration::sentinel_key);
+    return found == added.end() ? std::string{} : found->second;
+}
+
 Result<CarriedMove> read_carried_move(std::string_view object) {
     return parse_object(object).map(&carried_move);
 }
@@ -117,7 +119,7 @@ SentinelPlan plan_sentinel(const CarriedMove& move) {
         return plan;
     }
     const auto value = sentinel_of(*wish.term);
-    if (move.sentinel == value) {
+    if (move.sentinel() == value) {
         return plan;
     }
     json::array patch;

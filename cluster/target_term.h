@@ -20,7 +20,9 @@ namespace scout::cluster {
 struct CarriedMove {
     std::string uid;                 ///< empty while it is being made
     migration::MoveRequest request;  ///< VMI, wish, and what is wrong with the wish
-    std::string sentinel;            ///< the value that stands for a term; empty: none does
+
+    /// The value that stands for a term; empty: none does.
+    [[nodiscard]] std::string sentinel() const;
 };
 
 /// Errors: invalid, for what is no such object. A wrong term is in the request's faults.

@@ -111,7 +111,7 @@ TEST(MoveObjectTest, WhatStandsForATermIsWhatTheWebhookWouldPutThere) {
     const auto move = read_carried_move(
         with_sentinel(move_object({.space = "shop", .vmi = "web", .wish = wish})));
     ASSERT_TRUE(move);
-    EXPECT_EQ(move->sentinel, sentinel_of(*wish.term));
+    EXPECT_EQ(move->sentinel(), sentinel_of(*wish.term));
     const auto plan = plan_sentinel(*move);
     EXPECT_TRUE(plan.faults.empty());
     EXPECT_EQ(plan.patch, "");

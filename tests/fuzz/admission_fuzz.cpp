@@ -80,7 +80,7 @@ void take_move(const std::string& text) {
     made.uid = "m";
     kube::NewPod pod;
     pod.migration_uid = made.uid;
-    pod.target_term = made.sentinel;
+    pod.target_term = made.sentinel();
     const auto patch = cluster::aim_pod(pod, made);
     expect(patch.has_value() == made.request.wish.term.has_value());
 }
