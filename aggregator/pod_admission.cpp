@@ -8,13 +8,11 @@
 namespace scout::aggregator {
 namespace {
 
-kube::AdmissionAnswer judged(kube::AdmissionRequest& request, std::string_view unchanged,
-                             const JudgePod& judge) {
-    kube::AdmissionAnswer answer;
-    answer.uid = request.uid;
+void judge_as_pod(kube::AdmissionRequest& request, std::string_view unchanged,
+                  const JudgePod& judge, kube::AdmissionAnswer& answer) {
     if (auto wrong = wrong_question(request, "", "Pod"); !wrong.empty()) {
         answer.warnings.push_back(std::move(wrong));
-        return answer;
+        return;
     }
     const auto pod = kube::decode_new_pod(kube::PaddedText::of(request.object));
     if (pod) {
@@ -22,7 +20,6 @@ kube::AdmissionAnswer judged(kube::AdmissionRequest& request, std::string_view u
     } else {
         answer.warnings.push_back(std::string{unchanged} + ": " + pod.error().message);
     }
-    return answer;
 }
 
 }  // namespace
@@ -54,11 +51,25 @@ daemon::HttpAnswer admission_answer(kube::AdmissionAnswer answer, AdmissionCount
     return {.content_type = "application/json", .body = kube::admission_json(answer)};
 }
 
+daemon::HttpAnswer answer_about(std::string body, const Judge& judge, AdmissionCounters& counters) {
+    auto request = kube::decode_admission_review(kube::PaddedText::of(body));
+    if (!request) {
+        return no_review(request.error(), counters);
+    }
+    kube::AdmissionAnswer answer;
+    answer.uid = request->uid;
+    judge(*request, answer);
+    return admission_answer(std::move(answer), counters);
+}
+
 daemon::HttpAnswer answer_about_pod(std::string body, std::string_view unchanged,
                                     const JudgePod& judge, AdmissionCounters& counters) {
-    auto request = kube::decode_admission_review(kube::PaddedText::of(body));
-    return request ? admission_answer(judged(*request, unchanged, judge), counters)
-                   : no_review(request.error(), counters);
+    return answer_about(
+        std::move(body),
+        [unchanged, &judge](auto& request, auto& answer) {
+            judge_as_pod(request, unchanged, judge, answer);
+        },
+        counters);
 }
 
 }  // namespace scout::aggregator

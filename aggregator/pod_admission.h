@@ -35,9 +35,16 @@ struct AdmissionCounters {
 using JudgePod =
     std::function<void(const kube::AdmissionRequest&, const kube::NewPod&, kube::AdmissionAnswer&)>;
 
-/// What every webhook of ours for pods that are created has in common: the body of a POST is read,
-/// the pod judged, and the AdmissionReview written; 400 with a sentence for what is none. A pod
-/// that cannot be read goes on unchanged, with a warning that begins with `unchanged`.
+/// Puts patch, warnings and refusal into the answer; the object's text may be used up.
+using Judge = std::function<void(kube::AdmissionRequest&, kube::AdmissionAnswer&)>;
+
+/// What every webhook of ours has in common: the body of a POST is read, what it asks about judged,
+/// and the AdmissionReview written; 400 with a sentence for what is none.
+[[nodiscard]] daemon::HttpAnswer answer_about(std::string body, const Judge& judge,
+                                              AdmissionCounters& counters);
+
+/// The same of pods that are created. One that cannot be read goes on unchanged, with a warning
+/// that begins with `unchanged`.
 [[nodiscard]] daemon::HttpAnswer answer_about_pod(std::string body, std::string_view unchanged,
                                                   const JudgePod& judge,
                                                   AdmissionCounters& counters);

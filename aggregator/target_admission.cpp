@@ -27,14 +27,9 @@ std::string all_of(const std::vector<migration::MoveReason>& faults) {
 }  // namespace
 
 Task<daemon::HttpAnswer> TargetAdmission::serve_move(daemon::HttpRequest request) {
-    auto asked = kube::decode_admission_review(kube::PaddedText::of(request.body));
-    if (!asked) {
-        co_return no_review(asked.error(), moves_);
-    }
-    kube::AdmissionAnswer answer;
-    answer.uid = asked->uid;
-    judge_move(*asked, answer);
-    co_return admission_answer(std::move(answer), moves_);
+    co_return answer_about(
+        std::move(request.body),
+        [this](const auto& asked, auto& answer) { judge_move(asked, answer); }, moves_);
 }
 
 void TargetAdmission::judge_move(const kube::AdmissionRequest& request,
