@@ -246,6 +246,9 @@ Evacuation::Reason Evacuation::why_no_move() const {
     if (outlook_.liveness_kill) {
         return {Why::unwanted, "its liveness probe had it killed: a moved guest would be as ill"};
     }
+    if (!vmi_) {
+        return {};
+    }
     if (vmi_->node_gone) {
         return {Why::unwanted, no_node};
     }
@@ -269,7 +272,7 @@ Evacuation::Reason Evacuation::why_too_late(SteadyTime now) const {
         return {Why::too_late, "there is no time left to move it: its guest is killed in " +
                                    in_seconds(left_until(ends_at(), now))};
     }
-    if (wanted_move(vmi_->strategy, vmi_->migratable) == WantedMove::announce) {
+    if (vmi_ && wanted_move(vmi_->strategy, vmi_->migratable) == WantedMove::announce) {
         return {};
     }
     const auto duration = planned(now);

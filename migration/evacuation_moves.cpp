@@ -31,7 +31,8 @@ bool Evacuation::may_escalate() const {
 
 /// How long the move takes by what it may use, or may be allowed to.
 std::optional<milliseconds> Evacuation::planned(SteadyTime now) const {
-    return !fits(now) && may_escalate() ? outlook_.escalated->duration : outlook_.duration;
+    const auto& escalated = outlook_.escalated;
+    return escalated && !fits(now) && may_escalate() ? escalated->duration : outlook_.duration;
 }
 
 void Evacuation::plan_escalation(SteadyTime now) {

@@ -50,6 +50,9 @@ bool goes_before(const PolicyMatch& a, const PolicyMatch& b) {
 using Keys = std::vector<std::pair<std::string_view, bool>>;
 Keys keys_of(const MigrationPolicy& policy) {
     Keys keys;
+    if (!policy.selectors) {
+        return keys;
+    }
     for (const auto& [key, value] : policy.selectors->vmi) {
         keys.emplace_back(key, false);
     }

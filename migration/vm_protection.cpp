@@ -109,8 +109,9 @@ std::string kubelet_text(const ProtectionFacts& facts) {
     return facts.kubelet->shutdown ? "" : "; when its node shuts down the kubelet waits for no pod";
 }
 
-void judge_time(const ProtectionFacts& facts, ProtectionAnswer& answer) {
-    const auto& [optimistic, expected, pessimistic] = *answer.forecast;
+void judge_time(const ProtectionFacts& facts, const MigrationForecast& forecast,
+                ProtectionAnswer& answer) {
+    const auto& [optimistic, expected, pessimistic] = forecast;
     const auto left = answer.left();
     const auto in_time = [left](const MigrationCourse& course) {
         return course.moved() && course.duration <= left;
@@ -196,8 +197,8 @@ ProtectionAnswer judge_protection(const ProtectionFacts& facts, const MoveAssump
     if (auto found = obstacle(facts)) {
         answer.verdict = found->first;
         answer.why = std::move(found->second);
-    } else {
-        judge_time(facts, answer);
+    } else if (answer.forecast) {
+        judge_time(facts, *answer.forecast, answer);
     }
     return answer;
 }

@@ -133,7 +133,7 @@ void judge_affinity(const Pod& pod, const Node& node, Findings& out) {
                    {key});
         }
     }
-    if (!meets_terms(pod, node)) {
+    if (pod.node_terms && !meets_terms(pod, node)) {
         refuse(out, ReasonCode::node_affinity,
                pod.node_terms->size() > 1
                    ? "none of the " + std::to_string(pod.node_terms->size()) +
