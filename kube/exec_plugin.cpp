@@ -60,8 +60,9 @@ Result<ExecCredential> read_status(const json::object& status) {
 }  // namespace
 
 std::string exec_info(const ClusterAccess& access, std::string_view authority) {
+    const auto plugin = access.exec.value_or(ExecPlugin{});
     json::object spec{{"interactive", false}};
-    if (access.exec->gets_cluster) {
+    if (plugin.gets_cluster) {
         json::object cluster{{"server", access.server.url}};
         if (!access.tls_server_name.empty()) {
             cluster["tls-server-name"] = access.tls_server_name;
@@ -77,9 +78,8 @@ std::string exec_info(const ClusterAccess& access, std::string_view authority) {
         }
         spec["cluster"] = std::move(cluster);
     }
-    return json::serialize(json::object{{"apiVersion", access.exec->api_version},
-                                        {"kind", "ExecCredential"},
-                                        {"spec", std::move(spec)}});
+    return json::serialize(json::object{
+        {"apiVersion", plugin.api_version}, {"kind", "ExecCredential"}, {"spec", std::move(spec)}});
 }
 
 Result<ExecCredential> parse_exec_credential(std::string_view output,
@@ -105,6 +105,9 @@ Result<ExecCredential> parse_exec_credential(std::string_view output,
 
 Task<Result<ExecCredential>> run_exec_plugin(ClusterAccess access,
                                              std::chrono::milliseconds limit) {
+    if (!access.exec) {
+        co_return fail(Errc::invalid, access.origin + " names no credential plugin");
+    }
     const auto& plugin = *access.exec;
     auto authority = access.authority.text;
     if (plugin.gets_cluster && !access.authority.file.empty()) {
