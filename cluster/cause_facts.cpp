@@ -128,19 +128,24 @@ constexpr auto lately = 60s;
 
 /// A migration that took the VM away from this launcher.
 std::string moved_to(const Records& records, const LauncherSeen& launcher) {
-    const auto took = [&launcher](const std::optional<kube::MoveState>& state) {
-        return state && state->completed && !state->failed && state->source_pod == launcher.name;
+    const auto target = [&launcher](const std::optional<kube::MoveState>& state) {
+        const bool took =
+            state && state->completed && !state->failed && state->source_pod == launcher.name;
+        return took ? &state->target_node : nullptr;
     };
     for (const auto& move : records.moves) {
         if (move.meta.space == launcher.space && move.vmi_name == launcher.vmi_name &&
-            move.phase == "Succeeded" && took(move.state)) {
-            return move.state->target_node.str();
+            move.phase == "Succeeded") {
+            if (const auto* node = target(move.state)) {
+                return node->str();
+            }
         }
     }
     for (const auto& vmi : records.vmis) {
-        if (vmi.meta.space == launcher.space && vmi.meta.name == launcher.vmi_name &&
-            took(vmi.move)) {
-            return vmi.move->target_node.str();
+        if (vmi.meta.space == launcher.space && vmi.meta.name == launcher.vmi_name) {
+            if (const auto* node = target(vmi.move)) {
+                return node->str();
+            }
         }
     }
     return {};

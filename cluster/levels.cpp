@@ -153,9 +153,10 @@ private:
         const std::vector<migration::Comparison>& edges) const {
         std::map<std::size_t, migration::Comparison> out;
         for (std::size_t i = 0; i < nodes_.size(); ++i) {
-            if (nodes_[i].target && nodes_[i].closed) {
-                const auto place = out.emplace(i, edges[nodes_[i].number]).first;
-                migration::refuse(place->second, *nodes_[i].closed);
+            const auto& node = nodes_[i];
+            if (node.target && node.closed) {
+                const auto place = out.emplace(i, edges[node.number]).first;
+                migration::refuse(place->second, *node.closed);
             }
         }
         return out;

@@ -26,7 +26,9 @@ std::string why_stock(const Matches& stock, std::size_t policies) {
                              : "no MigrationPolicy chooses it: each label must be there with the "
                                "very value";
     }
-    auto text = stock[0].policy->name + " chooses it by " + to_text(*stock[0].policy->selectors);
+    const auto& chosen = *stock[0].policy;
+    auto text = chosen.name + " chooses it by " +
+                to_text(chosen.selectors.value_or(migration::PolicySelectors{}));
     if (stock.size() > 1) {
         const auto& next = stock[1];
         const char* than = stock[0].labels != next.labels ? ", by more labels than "
@@ -40,6 +42,9 @@ std::string why_stock(const Matches& stock, std::size_t policies) {
 
 bool has_empty_value(const migration::MigrationPolicy& policy) {
     const auto is_empty = [](const auto& label) { return label.second.empty(); };
+    if (!policy.selectors) {
+        return false;
+    }
     const auto& [space, vmi] = *policy.selectors;
     return std::any_of(space.begin(), space.end(), is_empty) ||
            std::any_of(vmi.begin(), vmi.end(), is_empty);

@@ -158,21 +158,22 @@ PolicyLint lint_policies(const Objects& objects) {
     const auto chosen = choosing(objects, plain);
     std::vector<Placed> placed;
     for (std::size_t i = 0; i < plain.size(); ++i) {
-        const PolicyPlace place{.file = {}, .policy = plain[i].name};
+        auto& policy = plain[i];
+        const PolicyPlace place{.file = {}, .policy = policy.name};
         for (auto& finding : judge_numbers(place, objects.policies[i].settings, kubevirt)) {
             lint.findings.push_back(std::move(finding));
         }
-        if (!plain[i].selectors) {
+        if (!policy.selectors) {
             lint.findings.push_back(place.finding("no-selectors", LintSeverity::warn,
                                                   "has no selectors: it is never applied"));
             continue;
         }
-        if (!chosen.contains(plain[i].name)) {
+        if (!chosen.contains(policy.name)) {
             lint.findings.push_back(
                 place.finding("chooses-none", LintSeverity::warn,
-                              "chooses no VMI that there is: " + to_text(*plain[i].selectors)));
+                              "chooses no VMI that there is: " + to_text(*policy.selectors)));
         }
-        placed.push_back({.place = place, .selectors = *std::move(plain[i].selectors)});
+        placed.push_back({.place = place, .selectors = *std::move(policy.selectors)});
     }
     find_impossible(placed, lint.findings);
     compare_selectors(placed, lint.findings);

@@ -163,14 +163,13 @@ void Judge::judge_selectors(const json::value& value) {
         refuse("type", "spec.selectors: expected a map, found " + found(value));
         return;
     }
-    selectors_.emplace();
+    auto& [space, vmi] = selectors_.emplace();
     for (const auto& each : *selectors) {
         const std::string_view name = each.key();
         if (name == "namespaceSelector") {
-            judge_selector("spec.selectors.namespaceSelector", each.value(), selectors_->space);
+            judge_selector("spec.selectors.namespaceSelector", each.value(), space);
         } else if (name == "virtualMachineInstanceSelector") {
-            judge_selector("spec.selectors.virtualMachineInstanceSelector", each.value(),
-                           selectors_->vmi);
+            judge_selector("spec.selectors.virtualMachineInstanceSelector", each.value(), vmi);
         } else {
             pruned("spec.selectors." + std::string{name},
                    "without it the policy chooses more VMs than it seems to; there are "

@@ -140,9 +140,12 @@ States by_name(const std::vector<Actual>& all) {
 scheduling::Ask ask_of(const Container& container, const States& states) {
     auto ask = container.resources.ask;
     const auto state = states.find(container.name);
-    if (state != states.end() && state->second->resources) {
-        ask.actual = state->second->resources->ask.requests;
-        ask.allocated = state->second->allocated;
+    if (state == states.end()) {
+        return ask;
+    }
+    if (const Actual& actual = *state->second; actual.resources) {
+        ask.actual = actual.resources->ask.requests;
+        ask.allocated = actual.allocated;
     }
     return ask;
 }

@@ -96,22 +96,24 @@ bool has_ended(const kube::LauncherPod& pod) {
 
 /// Of each node, which of its protected VMs are begun in time if all stop at once.
 void look_at_others(std::vector<VmProtection>& all, unsigned at_once) {
-    std::unordered_map<std::string_view, std::vector<VmProtection*>> by_node;
+    struct Queue {
+        std::vector<VmProtection*> vms;
+        std::vector<migration::MoveCandidate> candidates;
+    };
+    std::unordered_map<std::string_view, Queue> by_node;
     for (auto& each : all) {
-        if (each.answer.verdict == ProtectionVerdict::guarded) {
-            by_node[each.node].push_back(&each);
+        const auto& forecast = each.answer.forecast;
+        if (each.answer.verdict == ProtectionVerdict::guarded && forecast) {
+            auto& [vms, candidates] = by_node[each.node];
+            vms.push_back(&each);
+            candidates.push_back(
+                {.duration = forecast->optimistic.duration, .left = each.answer.left()});
         }
     }
-    for (auto& [node, vms] : by_node) {
-        std::vector<migration::MoveCandidate> candidates;
-        candidates.reserve(vms.size());
-        for (const auto* vm : vms) {
-            candidates.push_back(
-                {.duration = vm->answer.forecast->optimistic.duration, .left = vm->answer.left()});
-        }
-        const auto in_time = migration::queued_in_time(candidates, at_once);
-        for (std::size_t i = 0; i < vms.size(); ++i) {
-            vms[i]->with_others = in_time[i];
+    for (auto& [node, queue] : by_node) {
+        const auto in_time = migration::queued_in_time(queue.candidates, at_once);
+        for (std::size_t i = 0; i < queue.vms.size(); ++i) {
+            queue.vms[i]->with_others = in_time[i];
         }
     }
 }
