@@ -20,7 +20,7 @@ Result<std::optional<WallTime>> moment_of(const std::string& at) {
     if (at.empty()) {
         return std::optional<WallTime>{};
     }
-    const auto time = kube::parse_time(at);
+    auto time = kube::parse_time(at);
     if (!time) {
         return fail(Errc::invalid,
                     "--at: expected a time as 2026-11-27T23:06:39Z, found '" + shown(at) + "'");

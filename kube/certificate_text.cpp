@@ -88,7 +88,7 @@ std::string alternative_names(const X509* certificate) {
 std::string why_refused(X509_STORE_CTX* store, const std::string& expected_name) {
     const int code = X509_STORE_CTX_get_error(store);
     const X509* certificate = X509_STORE_CTX_get_current_cert(store);
-    const std::string reason = X509_verify_cert_error_string(code);
+    std::string reason = X509_verify_cert_error_string(code);
     if (certificate == nullptr) {
         return reason;
     }
