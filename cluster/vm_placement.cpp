@@ -286,7 +286,8 @@ migration::Placement place_vmi(const Objects& objects, const kube::Vmi& vmi, Wal
     vm.added = wish.added;
     vm.term = wish.term;
     const Search search(objects, vmi, launcher, vm, map, view);
-    const bool runs = !search.blocked() || search.blocked()->code != ReasonCode::not_running;
+    const auto& blocked = search.blocked();
+    const bool runs = !blocked || blocked->code != ReasonCode::not_running;
     migration::Placement placement;
     placement.subject = full_name(vmi.meta);
     placement.source = vm.node;
