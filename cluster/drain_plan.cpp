@@ -82,9 +82,10 @@ std::map<std::string_view, std::int64_t> free_memory(const SchedulingView& view)
 class Planner {
 public:
     Planner(const Objects& objects, WallTime now, const migration::CpuMap* map)
-        : objects_(objects), now_(now), map_(map) {
-        view_.emplace(objects_);
-    }
+        : objects_(objects),
+          view_(std::make_unique<SchedulingView>(objects_)),
+          now_(now),
+          map_(map) {}
     Planner(const Planner&) = delete;
     Planner& operator=(const Planner&) = delete;
     Planner(Planner&&) = delete;
@@ -92,7 +93,7 @@ public:
     ~Planner() = default;
 
     [[nodiscard]] Placement place(const kube::Vmi& vmi) const {
-        return place_vmi(objects_, vmi, now_, map_, {}, &*view_);
+        return place_vmi(objects_, vmi, now_, map_, {}, view_.get());
     }
 
     /// Gives it a place, if there is one. One that moves has its own, and its launcher is there.
@@ -141,11 +142,11 @@ private:
         launcher->pod.node = node;
         launcher->pod.requests = launcher->when_new;
         objects_.scheduling = std::move(told);
-        view_.emplace(objects_);
+        view_ = std::make_unique<SchedulingView>(objects_);
     }
 
     Objects objects_;
-    std::optional<SchedulingView> view_;
+    std::unique_ptr<SchedulingView> view_;
     WallTime now_;
     const migration::CpuMap* map_;
 };

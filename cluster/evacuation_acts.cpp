@@ -102,11 +102,11 @@ Task<EvacuationActs::VmiAnswer> EvacuationActs::read_vmi(EvacuationSubject subje
     VmiAnswer answer;
     if (!vmi) {
         answer.outcome = outcome_of(vmi.error());
-    } else if (*vmi) {
-        answer.facts = vmi_facts(**vmi, subject.strategy);
-        answer.grace = grace_of(**vmi);
-        answer.waiting_target = waiting_target(**vmi);
-        if ((*vmi)->liveness_probe && !subject.pod.empty() && !subject.pod_deleting) {
+    } else if (const auto& seen = *vmi) {
+        answer.facts = vmi_facts(*seen, subject.strategy);
+        answer.grace = grace_of(*seen);
+        answer.waiting_target = waiting_target(*seen);
+        if (seen->liveness_probe && !subject.pod.empty() && !subject.pod_deleting) {
             answer.liveness_kill = co_await is_liveness_kill(std::move(subject));
         }
     }
