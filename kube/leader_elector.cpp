@@ -127,10 +127,11 @@ Task<Status> LeaderElector::give_back(LeaseElection::Request request, SteadyTime
         if (!seen) {
             co_return fail(seen.error());
         }
-        if (!*seen || (*seen)->record.holder != settings_.identity) {
+        const auto& lease = *seen;
+        if (!lease || lease->record.holder != settings_.identity) {
             co_return Status{};
         }
-        request.version = (*seen)->version;
+        request.version = lease->version;
         written = co_await write(std::move(request), left());
     }
     if (!written) {

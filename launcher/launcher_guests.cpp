@@ -108,7 +108,7 @@ Task<Status> LauncherGuests::resync() {
 
 Task<> LauncherGuests::run() {
     co_await asio::this_coro::throw_if_cancelled(false);
-    scope_.emplace(loop_);
+    scope_ = std::make_unique<TaskScope>(loop_);
     scope_->spawn("launcher folders", [this] { return follow_folders(); });
     scope_->spawn("launcher calls", [this] { return ask_in_turn(); });
     asio::steady_timer forever(loop_, asio::steady_timer::time_point::max());

@@ -134,7 +134,7 @@ private:
     std::vector<std::shared_ptr<Prompt>> prompts_;
     FolderWatch folders_;
     Alarm turn_;
-    std::optional<TaskScope> scope_;
+    std::unique_ptr<TaskScope> scope_;
     bool looked_ = false;  ///< the folder of pods could be read, last time
     bool changed_ = true;  ///< since it was published
     SteadyTime publish_at_{};

@@ -166,8 +166,9 @@ bool LauncherTable::answered(const Question& question, Result<std::optional<Doma
     const auto before = launcher.unknown_because();
     launcher.asking = false;
     launcher.asked = question.begun;
-    if (answer && *answer) {
-        if (auto identity = check_identity(**answer); !identity) {
+    if (answer) {
+        const auto& domain = *answer;
+        if (auto identity = domain ? check_identity(*domain) : Status{}; !identity) {
             answer = fail(std::move(identity.error()));
         }
     }
