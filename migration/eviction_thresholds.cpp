@@ -74,11 +74,12 @@ Result<std::optional<EvictionThreshold>> threshold(const std::string& signal,
     if (!value) {
         return fail(std::move(value.error()).within("'" + signal + "'"));
     }
-    if (!*value) {
+    const auto& given = *value;
+    if (!given) {
         return std::nullopt;
     }
     return EvictionThreshold{
-        .signal = *known, .value = **value, .soft_grace = {}, .minimum_reclaim = {}};
+        .signal = *known, .value = *given, .soft_grace = {}, .minimum_reclaim = {}};
 }
 
 Status add_hard(const KubeletEvictionFields& fields, KubeletEviction& made) {
@@ -91,8 +92,8 @@ Status add_hard(const KubeletEvictionFields& fields, KubeletEviction& made) {
         if (!one) {
             return fail(std::move(one.error()).within("evictionHard"));
         }
-        if (*one) {
-            made.thresholds.push_back(**one);
+        if (const auto& hard = *one) {
+            made.thresholds.push_back(*hard);
         }
     }
     return {};
@@ -113,9 +114,9 @@ Status add_soft(const KubeletEvictionFields& fields, KubeletEviction& made) {
         if (!time) {
             return fail(Error{time.error()}.within("evictionSoftGracePeriod: '" + signal + "'"));
         }
-        if (*one) {
-            (*one)->soft_grace = *time;
-            made.thresholds.push_back(**one);
+        if (auto& soft = *one) {
+            soft->soft_grace = *time;
+            made.thresholds.push_back(*soft);
         }
     }
     return {};
