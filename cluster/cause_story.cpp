@@ -112,6 +112,7 @@ Result<Subject> subject_of(const Records& records, std::string_view asked) {
     }
     if (found.size() > 1) {
         std::vector<std::string> names;
+        names.reserve(found.size());
         for (const auto& each : found) {
             names.push_back(each.vmi());
         }
@@ -227,6 +228,7 @@ std::vector<PastMove> past_moves(const Records& records, const Subject& subject,
                      [](const auto* a, const auto* b) { return a->creation > b->creation; });
     moves.resize(std::min(moves.size(), most_past_moves));
     std::vector<PastMove> past;
+    past.reserve(moves.size());
     for (const auto* move : moves) {
         past.push_back(past_move(records, *move, vmi));
     }

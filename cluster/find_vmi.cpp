@@ -13,6 +13,7 @@ namespace {
 
 std::string listed(const std::vector<const kube::Vmi*>& vmis) {
     std::vector<std::string> names;
+    names.reserve(vmis.size());
     for (const auto* vmi : vmis) {
         names.push_back(full_name(vmi->meta));
     }

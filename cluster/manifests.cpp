@@ -30,15 +30,17 @@ Manifests read_manifests(std::string_view text) {
     const auto first = text.find_first_not_of(" \t\r\n");
     if (first != std::string_view::npos && (text[first] == '{' || text[first] == '[')) {
         std::size_t line = 1;
-        const char* counted = text.data();
+        std::size_t counted = 0;
         const auto values = json_stream(text);
         if (!values) {
             out.faults.emplace_back(0, values.error().message);
             return out;
         }
         for (const auto& value : *values) {
-            line += static_cast<std::size_t>(std::count(counted, value.data(), '\n'));
-            counted = value.data();
+            const auto begin = static_cast<std::size_t>(value.data() - text.data());
+            const auto passed = text.substr(counted, begin - counted);
+            line += static_cast<std::size_t>(std::count(passed.begin(), passed.end(), '\n'));
+            counted = begin;
             parse(value, line, out);
         }
         return out;
