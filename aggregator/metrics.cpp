@@ -110,6 +110,7 @@ MetricFamily orders(const OrderCounters& counters) {
 void add_evacuations(const ClusterFacts& facts, std::vector<MetricFamily>& out) {
     const auto& evacuations = facts.evacuations;
     std::vector<Sample> states;
+    states.reserve(evacuations.states.size());
     for (std::size_t state = 0; state < evacuations.states.size(); ++state) {
         states.push_back(
             {"state",
@@ -227,6 +228,7 @@ void add_events(const kube::EventRecorderCounters& events, std::vector<MetricFam
 
 MetricFamily followed(const ClusterFacts& facts) {
     std::vector<Sample> samples;
+    samples.reserve(facts.kinds.size());
     for (const auto& [plural, trouble] : facts.kinds) {
         samples.push_back({"kind", plural, trouble.empty() ? 1U : 0U});
     }
@@ -235,11 +237,7 @@ MetricFamily followed(const ClusterFacts& facts) {
                   MetricType::Gauge, samples);
 }
 
-void add_cluster(const ClusterFacts& facts, std::vector<MetricFamily>& out) {
-    out.push_back(gauge("virt_scout_leader", "1 while this process leads.", facts.leads ? 1 : 0));
-    out.push_back(gauge("virt_scout_cluster_synced",
-                        "1 once the cluster's objects have been listed.", facts.synced ? 1 : 0));
-    out.push_back(followed(facts));
+void add_nodes(const ClusterFacts& facts, std::vector<MetricFamily>& out) {
     out.push_back(gauge("virt_scout_cluster_nodes", "Nodes of the cluster.", facts.nodes));
     out.push_back(gauge("virt_scout_cluster_nodes_by_profile",
                         "Nodes that are known by the CPUProfile that they name.",
@@ -258,11 +256,9 @@ void add_cluster(const ClusterFacts& facts, std::vector<MetricFamily>& out) {
     out.push_back(family(
         "virt_scout_level_label_writes_total", "Level labels written.", MetricType::Counter,
         {{"result", "accepted", facts.labels_written}, {"result", "failed", facts.labels_failed}}));
-    add_events(facts.events, out);
-    add_https(facts, out);
-    add_evacuations(facts, out);
-    add_causes(facts, out);
-    add_protection(facts.protection, out);
+}
+
+void add_certificates(const ClusterFacts& facts, std::vector<MetricFamily>& out) {
     out.push_back(counter("virt_scout_agent_certificates_total",
                           "Certificates that were signed for agents.", facts.agents_certified));
     const auto seconds = [](WallTime time) {
@@ -279,6 +275,20 @@ void add_cluster(const ClusterFacts& facts, std::vector<MetricFamily>& out) {
                             "When our certificate authority ends, in Unix time.",
                             seconds(*facts.serving.authority_until)));
     }
+}
+
+void add_cluster(const ClusterFacts& facts, std::vector<MetricFamily>& out) {
+    out.push_back(gauge("virt_scout_leader", "1 while this process leads.", facts.leads ? 1 : 0));
+    out.push_back(gauge("virt_scout_cluster_synced",
+                        "1 once the cluster's objects have been listed.", facts.synced ? 1 : 0));
+    out.push_back(followed(facts));
+    add_nodes(facts, out);
+    add_events(facts.events, out);
+    add_https(facts, out);
+    add_evacuations(facts, out);
+    add_causes(facts, out);
+    add_protection(facts.protection, out);
+    add_certificates(facts, out);
 }
 
 }  // namespace

@@ -180,15 +180,23 @@ Task<> MigrationCauses::run() {
 std::optional<kube::MoveRecord> MigrationCauses::known_end(const Job& job) const {
     const auto move = job.ends ? sources_.migrations.find_uid(job.uid) : nullptr;
     const auto vmi = move ? sources_.vmis.find(job.space, move->vmi_name.view()) : nullptr;
-    if (!vmi || !vmi->migration || vmi->migration->uid != job.uid || !vmi->migration->completed) {
+    if (!vmi) {
+        return std::nullopt;
+    }
+    const auto& last = vmi->migration;
+    if (!last || last->uid != job.uid || !last->completed) {
         return std::nullopt;
     }
     auto record = cluster::record_of(*move, *vmi);
     return is_recorded(record) ? std::optional{std::move(record)} : std::nullopt;
 }
 
-/// None: it is gone, or another one has its name. What informers keep of it is too little.
+/// None: it is gone, or another one has its name. What informers keep of one is too little, but of
+/// a known end.
 Task<Result<std::optional<kube::MoveRecord>>> MigrationCauses::read(Job job) {
+    if (auto known = known_end(job)) {
+        co_return known;
+    }
     kube::CallOptions options;
     options.limit = read_limit;
     auto body = co_await client_.get(target_of(job.space, job.name), options);
@@ -208,30 +216,35 @@ Task<Result<std::optional<kube::MoveRecord>>> MigrationCauses::read(Job job) {
     co_return std::optional{std::move(*move)};
 }
 
-Task<> MigrationCauses::work(Job job) {
-    Result<std::optional<kube::MoveRecord>> read_move{known_end(job)};
-    if (!*read_move) {
-        auto one = job;
-        read_move = co_await read(std::move(one));
-    }
-    if (!read_move) {
-        again(std::move(job));
-        co_return;
-    }
-    if (!*read_move) {
-        co_return;
-    }
-    const auto& move = **read_move;
+/// Its VMI, if there is one, the launchers of that, and the node that it leaves.
+cluster::Records MigrationCauses::around(const kube::MoveRecord& move, const kube::Vmi* vmi) const {
     cluster::Records records;
-    const auto vmi = sources_.vmis.find(job.space, move.vmi_name.view());
-    if (vmi) {
+    if (vmi != nullptr) {
         records.vmis.push_back(cluster::record_of(*vmi));
         add_launchers(records, records.vmis.front());
     }
-    const auto* const record = vmi ? &records.vmis.front() : nullptr;
-    if (const auto node = sources_.nodes.find({}, cluster::node_left(move, record))) {
+    const auto left = cluster::node_left(move, vmi != nullptr ? &records.vmis.front() : nullptr);
+    if (const auto node = sources_.nodes.find({}, left)) {
         records.nodes.push_back(cluster::record_of(*node));
     }
+    return records;
+}
+
+Task<> MigrationCauses::work(Job job) {
+    auto one = job;
+    const auto answer = co_await read(std::move(one));
+    if (!answer) {
+        again(std::move(job));
+        co_return;
+    }
+    const auto& found = *answer;
+    if (!found) {
+        co_return;
+    }
+    const auto& move = *found;
+    const auto vmi = sources_.vmis.find(job.space, move.vmi_name.view());
+    auto records = around(move, vmi.get());
+    const auto* const record = vmi ? &records.vmis.front() : nullptr;
     const bool ours = move.meta.name.starts_with(migration::own_move_prefix);
     const bool stopping =
         vmi && !is_final(move) && sources_.told_to_stop && sources_.told_to_stop(vmi->meta.uid);

@@ -93,6 +93,7 @@ private:
     [[nodiscard]] Task<> work(Job job);
     [[nodiscard]] std::optional<kube::MoveRecord> known_end(const Job& job) const;
     [[nodiscard]] Task<Result<std::optional<kube::MoveRecord>>> read(Job job);
+    [[nodiscard]] cluster::Records around(const kube::MoveRecord& move, const kube::Vmi* vmi) const;
     [[nodiscard]] Task<> add_events(cluster::Records* records, const kube::MoveRecord* move,
                                     const kube::VmiRecord* vmi);
     [[nodiscard]] Task<> write(const kube::MoveRecord* move, const cluster::PastMove* past, Job job,

@@ -233,12 +233,11 @@ Result<bool> requires_of_node(std::string_view affinity, std::string_view key,
         return object != nullptr && kube::text_at(*object, "key") == key &&
                kube::text_at(*object, "operator") == op;
     };
-    return read->terms &&
-           std::any_of(
-               read->terms->begin(), read->terms->end(), [&asks](const Affinity::Term& term) {
-                   return term.expressions != nullptr &&
-                          std::any_of(term.expressions->begin(), term.expressions->end(), asks);
-               });
+    const auto& terms = read->terms;
+    return terms && std::any_of(terms->begin(), terms->end(), [&asks](const Affinity::Term& term) {
+               return term.expressions != nullptr &&
+                      std::any_of(term.expressions->begin(), term.expressions->end(), asks);
+           });
 }
 
 }  // namespace scout::cluster

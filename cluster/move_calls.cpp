@@ -81,9 +81,10 @@ Task<ApiResult<std::string>> MoveCalls::remove_target(kube::Vmi before,
         co_return tl::unexpected(now.error());
     }
     auto target = waiting_target(*now);
+    const auto& migration = now->migration;
     const bool same = now->meta.uid == before.meta.uid && now->node == before.node;
-    if (target.empty() || !same ||
-        std::find(moves.begin(), moves.end(), now->migration->uid) == moves.end()) {
+    if (target.empty() || !same || !migration ||
+        std::find(moves.begin(), moves.end(), migration->uid) == moves.end()) {
         co_return std::string{};
     }
     kube::Target pod{.resource = kube::resources::pods(),

@@ -25,8 +25,8 @@ using migration::MoveRequest;
 
 constexpr std::string_view kind = "VirtualMachineInstanceMigration";
 
-template <std::size_t n>
-bool is_one_of(std::string_view name, const std::array<std::string_view, n>& names) {
+template <std::size_t Count>
+bool is_one_of(std::string_view name, const std::array<std::string_view, Count>& names) {
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
@@ -110,10 +110,11 @@ private:
     }
     migration::Labels texts(const json::object* object, const std::string& path) {
         migration::Labels out;
+        const auto below = path + ".";
         if (object != nullptr) {
             for (const auto& each : *object) {
                 const std::string key{each.key()};
-                out.insert_or_assign(key, text(each.value(), path + "." + key));
+                out.insert_or_assign(key, text(each.value(), below + key));
             }
         }
         return out;

@@ -22,9 +22,9 @@ Result<std::string> hostname_of(const std::string& name, const std::vector<kube:
         return each.meta.name == name;
     });
     const auto label = std::string{migration::hostname_label};
-    const std::string hostname{node == nodes.end()
-                                   ? std::string_view{}
-                                   : node->labels.find(label).value_or(std::string_view{})};
+    std::string hostname{node == nodes.end()
+                             ? std::string_view{}
+                             : node->labels.find(label).value_or(std::string_view{})};
     if (hostname.empty()) {
         return fail(Errc::invalid, "node " + name + " has no label " + label +
                                        ", by which alone KubeVirt can be told to go there");

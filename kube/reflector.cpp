@@ -171,10 +171,11 @@ Task<Reflector::Outcome> Reflector::read_lines(std::unique_ptr<HttpStream> strea
             bookmarked_ = bookmarked_ && lines > 0;
             co_return broken("watch", line.error());
         }
-        if (!*line) {
+        const auto& text = *line;
+        if (!text) {
             co_return ended(since, lines);
         }
-        auto outcome = take_line(**line);
+        auto outcome = take_line(*text);
         if (outcome.end != End::good) {
             co_return outcome;
         }
