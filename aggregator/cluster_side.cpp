@@ -209,6 +209,7 @@ Task<> ClusterSide::stop() {
     }
     co_await scope_.close();
     if (parts_->mover != nullptr) {
+        co_await parts_->mover->hook.stop();
         co_await parts_->mover->desk.stop();
     }
     co_await parts_->elector.release(release_limit);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+// The object itself. What is held in vain meanwhile is in hook_keeper_releases.cpp.
 #include "aggregator/hook_keeper.h"
 
 #include <algorithm>
 #include <chrono>
-#include <iterator>
 #include <utility>
 
 #include <spdlog/spdlog.h>
@@ -26,38 +26,13 @@ constexpr auto between_writes = 5s;
 /// A node without an agent must be left out before its guests' time is over: some 45 s.
 constexpr auto try_again_after = 3s;
 constexpr auto try_refused_again_after = 30s;
-/// Until every virt-handler has the new condition.
-constexpr auto handlers_know_after = 2s;
-/// By then every stop that was held has been tried again.
-constexpr auto looked_for = 2min;
+constexpr std::size_t touched_at_once = 16;
 /// daemonset/base/roles.yaml
 constexpr const char* owner_name = "virt-scout-aggregator";
 
 kube::Target plugin_target() {
     return {.resource = kube::resources::plugins(),
             .object = {.space = {}, .name = cluster::hook_plugin_name}};
-}
-
-/// What virt-handler writes of a stop that our hook did not let pass, be it a veto or nobody's
-/// answer (dossier §3.3, §3.4).
-bool is_stopped_by_hook(const kube::Vmi& vmi) {
-    const auto* const condition = kube::find_condition(vmi.conditions, "Synchronized");
-    if (condition == nullptr || condition->status != "False") {
-        return false;
-    }
-    const auto text = condition->message.view();
-    return text.find("PreVMStop") != std::string_view::npos &&
-           text.find(cluster::hook_plugin_name) != std::string_view::npos;
-}
-
-cluster::EvacuationSubject subject_of(const kube::Vmi& vmi) {
-    return {.space = vmi.meta.space.str(),
-            .vmi = vmi.meta.name,
-            .vmi_uid = vmi.meta.uid,
-            .pod = {},
-            .pod_uid = {},
-            .node = vmi.node.str(),
-            .strategy = {}};
 }
 
 /// All of them, or that there is no such kind.
@@ -96,7 +71,9 @@ HookKeeper::HookKeeper(const asio::any_io_executor& loop, Sources sources, kube:
       client_(client),
       clock_(clock),
       acts_(client, clock, [this] { return sources_.elector.may_write_for(); }),
-      alarm_(loop) {
+      alarm_(loop),
+      scope_(loop),
+      places_(std::make_shared<Places>(loop, touched_at_once)) {
     sources_.plugins.on_change([this](const auto& change) {
         if (!change.now) {
             owner_.reset();  // it went, perhaps with an owner that is another one now
@@ -130,6 +107,10 @@ Task<> HookKeeper::run() {
     }
 }
 
+Task<> HookKeeper::stop() {
+    return scope_.close();
+}
+
 Task<> HookKeeper::turn() {
     const bool leads = sources_.elector.leads() && sources_.nodes.synced() &&
                        is_known(sources_.vmis) && is_known(sources_.plugins) &&
@@ -153,7 +134,7 @@ Task<> HookKeeper::turn() {
     if (!not_before_ || clock_.steady() >= *not_before_) {
         co_await keep(wanted.there);
     }
-    co_await let_go();
+    let_go();
 }
 
 /// virt-handler has been on a node that has this label, whatever it says now.
@@ -336,56 +317,6 @@ Task<Status> HookKeeper::remove(std::string uid) {
         spdlog::info("virt-handler asks agents no more before it stops a VM");
     }
     co_return kube::plain(std::move(removed));
-}
-
-/// VMs that wait for the answer of an agent that nobody asks any more.
-std::vector<cluster::EvacuationSubject> HookKeeper::held_in_vain() const {
-    const auto there = plugin();
-    const auto left_out = there && !there->hooks.empty()
-                              ? cluster::left_out_by(there->hooks.front().condition)
-                              : cluster::NodeNames{};
-    std::vector<cluster::EvacuationSubject> held;
-    if (there) {
-        for (const auto& node : left_out) {
-            auto on_node = sources_.desk.held_on(node);
-            std::move(on_node.begin(), on_node.end(), std::back_inserter(held));
-        }
-    }
-    sources_.vmis.each([&held, &left_out, &there](const auto& vmi) {
-        if (is_stopped_by_hook(*vmi) && (!there || left_out.contains(vmi->node.view()))) {
-            held.push_back(subject_of(*vmi));
-        }
-    });
-    return held;
-}
-
-/// An update makes virt-handler try the stop again at once (dossier §14.3), and it is the one that
-/// counts: each further one after a veto would lengthen its back-off.
-Task<> HookKeeper::let_go() {
-    const auto since = clock_.steady() - written_at_;
-    if (since < handlers_know_after || since > looked_for) {
-        co_return;
-    }
-    auto held = held_in_vain();
-    std::erase_if(let_go_, [&held](const auto& uid) {
-        return std::none_of(held.begin(), held.end(),
-                            [&uid](const auto& subject) { return subject.vmi_uid == uid; });
-    });
-    for (auto& subject : held) {
-        if (!sources_.elector.leads() || !let_go_.insert(subject.vmi_uid).second) {
-            continue;
-        }
-        auto uid = subject.vmi_uid;
-        spdlog::info("a stop goes on, its agent is gone vmi={}/{} node={}", subject.space,
-                     log_value(subject.vmi), log_value(subject.node));
-        migration::EvacuationOrder touch{.step = migration::EvacuationStep::touch, .object = {}};
-        const auto outcome = co_await acts_.carry_out(std::move(subject), std::move(touch));
-        if (outcome == migration::StepOutcome::unavailable) {
-            let_go_.erase(uid);
-        } else {
-            ++counters_.released;
-        }
-    }
 }
 
 HookCounters HookKeeper::counters() const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -14,8 +15,10 @@
 #include "aggregator/live_settings.h"
 #include "base/alarm.h"
 #include "base/clock.h"
+#include "base/places.h"
 #include "base/result.h"
 #include "base/task.h"
+#include "base/task_scope.h"
 #include "cluster/evacuation_acts.h"
 #include "cluster/hook_plugin.h"
 #include "cluster/settings_in_force.h"
@@ -60,6 +63,8 @@ public:
 
     /// Goes on until it is cancelled.
     [[nodiscard]] Task<> run();
+    /// Ends what is under way.
+    [[nodiscard]] Task<> stop();
 
     [[nodiscard]] HookCounters counters() const;
 
@@ -79,7 +84,8 @@ private:
     [[nodiscard]] Task<Status> apply(cluster::HookOwner owner, std::string condition);
     [[nodiscard]] Task<Status> remove(std::string uid);
     [[nodiscard]] Task<> keep(bool there);
-    [[nodiscard]] Task<> let_go();
+    void let_go();
+    [[nodiscard]] Task<> touch(cluster::EvacuationSubject subject);
     [[nodiscard]] std::vector<cluster::EvacuationSubject> held_in_vain() const;
     void look_at_nodes();
     void count(const Status& done);
@@ -97,6 +103,8 @@ private:
     SteadyTime written_at_{};                    ///< virt-handler knows it a moment later
     std::string trouble_;                        ///< why the last write failed
     std::set<std::string, std::less<>> let_go_;  ///< uids of VMIs
+    TaskScope scope_;                            ///< of touches
+    std::shared_ptr<Places> places_;             ///< likewise
     HookCounters counters_;
 };
 

@@ -128,7 +128,7 @@ Task<Result<kube::HttpResponse>> FakeApi::send(kube::HttpRequest request,
     }
     calls_.push_back(request);
     ++waiting_;
-    if (held_) {
+    if (held_ && (!which_ || which_(request))) {
         static_cast<void>(co_await gate_.async_wait(as_result));
         if (held_) {
             co_return fail(Errc::cancelled, "the call was cancelled");

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <boost/asio/any_io_executor.hpp>
@@ -36,8 +37,11 @@ public:
 
     /// Called for each call but lists and watches. Without one all is answered 200 and {}.
     Answer answer;
-    /// Calls are answered once it is released.
-    void hold() { held_ = true; }
+    /// These calls, or all, are answered once it is released.
+    void hold(std::function<bool(const kube::HttpRequest&)> which = {}) {
+        held_ = true;
+        which_ = std::move(which);
+    }
     void release();
 
     [[nodiscard]] const std::vector<kube::HttpRequest>& calls() const noexcept { return calls_; }
@@ -66,6 +70,7 @@ private:
     std::uint64_t version_ = 10;
     std::vector<kube::HttpRequest> calls_;
     bool held_ = false;
+    std::function<bool(const kube::HttpRequest&)> which_;
     boost::asio::steady_timer gate_;  ///< of those that are held
     std::size_t waiting_ = 0;
 };

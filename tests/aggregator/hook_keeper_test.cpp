@@ -179,6 +179,36 @@ TEST_F(HookKeeperTest, WhatIsHeldOnANodeWithoutAgentIsLetGoOnce) {
     EXPECT_EQ(hook->counters().released, 2U);
 }
 
+/// Of a server that takes seconds for each of them, as under load.
+TEST_F(HookKeeperTest, WhatIsLetGoWaitsForNoOtherNorDoTheNodes) {
+    lead();
+    const auto vmis = put_two_hundred();
+    settle();
+    open(1, "n1");
+    open(2, "n2");
+    open(3, "n3");
+    name(1, "held", vmis);
+    ASSERT_TRUE(run_until([this] { return condition() == running; }));
+    desk->close(1);
+    pass(25s, {2, 3});
+    ASSERT_TRUE(run_until([this] { return condition() != running; }));
+    api.hold([](const kube::HttpRequest& request) {
+        return request.body.find("virt-scout.io/released") != std::string::npos;
+    });
+    pass(5s, {3});
+    ASSERT_TRUE(run_until([this] { return api.waiting() == 16; }));
+    EXPECT_THAT(touched(), SizeIs(16));
+
+    desk->close(2);
+    pass(20s, {3});
+    ASSERT_TRUE(run_until([this] { return condition().find("n2") != std::string::npos; }))
+        << "the next node is left out";
+    api.release();
+    pass(5s, {3});
+    EXPECT_TRUE(run_until([this] { return hook->counters().released == 200; }));
+    EXPECT_THAT(touched(), SizeIs(200));
+}
+
 /// Each second counts of a node whose agent is gone.
 TEST_F(HookKeeperTest, WhatMayPassIsTriedAgainSoon) {
     lead();

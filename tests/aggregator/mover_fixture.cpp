@@ -72,6 +72,7 @@ MoverFixture::~MoverFixture() = default;
 void MoverFixture::TearDown() {
     if (scope) {
         test::run_until_done(loop, scope->close());
+        test::run_until_done(loop, hook->stop());
         test::run_until_done(loop, desk->stop());
     }
 }
