@@ -51,6 +51,7 @@ ClusterFacts ClusterSide::facts() const {
         facts.launcher_ends = causes->ends.counters();
         facts.migrations = causes->moves.counters();
         facts.policies = causes->drift.counters();
+        facts.landings = causes->landings.counters();
         facts.causes_unwritten = causes->moves.failed();
         facts.history_entries = parts_->history.size();
         facts.history_bytes = parts_->history.bytes();

@@ -156,6 +156,13 @@ ClusterSide::Causes::Causes(const asio::any_io_executor& loop, Parts& parts, con
              .namespaces = parts.objects.namespaces,
              .elector = parts.elector,
              .events = parts.events},
-            clock) {}
+            clock),
+      landings(loop,
+               {.nodes = parts.objects.nodes,
+                .vmis = parts.objects.vmis,
+                .migrations = parts.objects.migrations,
+                .elector = parts.elector,
+                .events = parts.events},
+               client, clock) {}
 
 }  // namespace scout::aggregator

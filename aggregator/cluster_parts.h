@@ -22,6 +22,7 @@
 #include "aggregator/level_labels.h"
 #include "aggregator/live_settings.h"
 #include "aggregator/migration_causes.h"
+#include "aggregator/move_landings.h"
 #include "aggregator/placement_admission.h"
 #include "aggregator/policy_drift.h"
 #include "aggregator/pressure_events.h"
@@ -49,7 +50,8 @@ struct ClusterSide::Mover {
     HookKeeper hook;
 };
 
-/// What finds out why launchers ended, who wanted migrations, and by which policies they go.
+/// What finds out why launchers ended, who wanted migrations, by which policies they go, and
+/// whether they lead where they were to.
 struct ClusterSide::Causes {
     Causes(const asio::any_io_executor& loop, Parts& parts, const Clock& clock);
 
@@ -57,6 +59,7 @@ struct ClusterSide::Causes {
     LauncherEnds ends;
     MigrationCauses moves;
     PolicyDrift drift;
+    MoveLandings landings;
 };
 
 struct ClusterSide::Parts {

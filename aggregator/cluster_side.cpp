@@ -124,6 +124,7 @@ Status ClusterSide::start() {
         keep("ends of launchers", [causes] { return causes->ends.run(); });
         keep("causes of migrations", [causes] { return causes->moves.run(); });
         keep("policies of migrations", [causes] { return causes->drift.run(); });
+        keep("landings of migrations", [causes] { return causes->landings.run(); });
     }
     if (auto* const protection = parts_->protection.get();
         protection != nullptr && parts_->objects.follows_vms()) {

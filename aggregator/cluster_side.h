@@ -17,6 +17,7 @@
 #include "aggregator/hook_keeper.h"
 #include "aggregator/launcher_ends.h"
 #include "aggregator/migration_causes.h"
+#include "aggregator/move_landings.h"
 #include "aggregator/pod_admission.h"
 #include "aggregator/policy_drift.h"
 #include "aggregator/protection_count.h"
@@ -86,6 +87,7 @@ struct ClusterFacts {
     EndCounters launcher_ends{};
     MoveCounters migrations{};
     PolicyDriftCounters policies;
+    LandingCounters landings;
     std::uint64_t causes_unwritten = 0;
     std::size_t history_entries = 0;
     std::size_t history_bytes = 0;

@@ -189,6 +189,14 @@ void add_causes(const ClusterFacts& facts, std::vector<MetricFamily>& out) {
                          {{"result", "same", facts.policies.same},
                           {"result", "differs", facts.policies.differs},
                           {"result", "unclear", facts.policies.unclear}}));
+    out.push_back(
+        family("virt_scout_move_landings_total",
+               "Migrations that asked for certain nodes and ended while this process led, "
+               "by whether they led to one.",
+               MetricType::Counter,
+               {{"result", "as-asked", facts.landings.as_asked},
+                {"result", "elsewhere", facts.landings.elsewhere},
+                {"result", "unclear", facts.landings.unclear}}));
     out.push_back(counter("virt_scout_migration_causes_unwritten_total",
                           "Migrations on which who wanted them could not be written.",
                           facts.causes_unwritten));

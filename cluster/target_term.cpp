@@ -87,6 +87,32 @@ CarriedMove carried_move(const json::object& object) {
     return move;
 }
 
+/// Without what stands for a term.
+migration::MoveWish wish_of(const CarriedMove& move) {
+    auto wish = move.request.wish;
+    wish.added.erase(std::string{migration::sentinel_key});
+    return wish;
+}
+
+/// Nodes have a hundred labels, of which a wish names a few.
+migration::Labels named_labels(const migration::MoveWish& wish, const kube::Node& node) {
+    migration::Labels labels;
+    const auto take = [&labels, &node](const std::string& key) {
+        if (const auto value = node.labels.find(key)) {
+            labels.insert_or_assign(key, std::string{*value});
+        }
+    };
+    for (const auto& [key, value] : wish.added) {
+        take(key);
+    }
+    if (wish.term) {
+        for (const auto& asked : wish.term->expressions) {
+            take(asked.key);
+        }
+    }
+    return labels;
+}
+
 json::array canonical(const std::vector<NodeRequirement>& requirements) {
     json::array out;
     for (const auto& each : requirements) {
@@ -132,25 +158,14 @@ SentinelPlan plan_sentinel(const CarriedMove& move) {
     return plan;
 }
 
+std::string lacking(const CarriedMove& move, const kube::Node& node) {
+    const auto wish = wish_of(move);
+    return migration::lacking(wish, named_labels(wish, node), node.meta.name);
+}
+
 bool is_asked_for(const CarriedMove& move, const kube::Node& node) {
-    auto wish = move.request.wish;
-    wish.added.erase(std::string{migration::sentinel_key});
-    // Nodes have a hundred labels, of which a wish names a few.
-    migration::Labels labels;
-    const auto take = [&labels, &node](const std::string& key) {
-        if (const auto value = node.labels.find(key)) {
-            labels.insert_or_assign(key, std::string{*value});
-        }
-    };
-    for (const auto& [key, value] : wish.added) {
-        take(key);
-    }
-    if (wish.term) {
-        for (const auto& asked : wish.term->expressions) {
-            take(asked.key);
-        }
-    }
-    return migration::meets(wish, labels, node.meta.name);
+    const auto wish = wish_of(move);
+    return migration::meets(wish, named_labels(wish, node), node.meta.name);
 }
 
 Result<std::string> aim_pod(const kube::NewPod& pod, const CarriedMove& move) {

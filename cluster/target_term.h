@@ -39,6 +39,9 @@ struct SentinelPlan {
 /// more than single keys are added: KubeVirt's own stay (dossier §16).
 [[nodiscard]] SentinelPlan plan_sentinel(const CarriedMove& move);
 
+/// What the node does not have of what the move asks for, for people; empty: it has all.
+[[nodiscard]] std::string lacking(const CarriedMove& move, const kube::Node& node);
+
 /// The node has all that the move asks for, by its labels and its name.
 [[nodiscard]] bool is_asked_for(const CarriedMove& move, const kube::Node& node);
 

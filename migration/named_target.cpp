@@ -258,6 +258,24 @@ bool meets(const MoveWish& wish, const Labels& node, std::string_view name) {
     return has_added && (!wish.term || matches(*wish.term, node, name));
 }
 
+std::string lacking(const MoveWish& wish, const Labels& node, std::string_view name) {
+    constexpr std::size_t most = 3;
+    std::vector<std::string> out;
+    for (const auto& [key, value] : wish.added) {
+        const auto* has = value_of(node, key);
+        if (out.size() < most && (has == nullptr || *has != value)) {
+            out.push_back(pair_text(key, value) + (has == nullptr
+                                                       ? " (it has no such label)"
+                                                       : " (it has " + pair_text(key, *has) + ")"));
+        }
+    }
+    if (wish.term && !matches(*wish.term, node, name)) {
+        const auto missing = unmet(*wish.term, node, name);
+        out.push_back(missing.empty() ? "an empty term, which no node meets" : to_text(missing));
+    }
+    return join(out);
+}
+
 NamedNodes named_nodes(const MoveWish& wish) {
     NamedNodes out;
     const auto append = [](const std::vector<NodeRequirement>& list, std::string_view key,

@@ -109,6 +109,10 @@ struct AskedVm {
 /// The node has all that is asked for. `wish.added` as effective() gives it.
 [[nodiscard]] bool meets(const MoveWish& wish, const Labels& node, std::string_view name);
 
+/// What of it the node does not have, for people, with what a label is there instead; the first
+/// few. Empty: nothing. `wish.added` as it was asked for.
+[[nodiscard]] std::string lacking(const MoveWish& wish, const Labels& node, std::string_view name);
+
 /// Nodes that are asked for by metadata.name, and by kubernetes.io/hostname: of each list one must
 /// be the target.
 struct NamedNodes {

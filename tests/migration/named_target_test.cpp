@@ -252,6 +252,13 @@ TEST(WishTest, NodesMustHaveAllOfIt) {
     EXPECT_FALSE(meets({.added = {{"rack", "1"}}}, node, "n1"));
     EXPECT_FALSE(meets({.added = {}, .term = named("n2")}, node, "n1"));
     EXPECT_FALSE(meets({.added = {}, .term = NodeSelectorTerm{}}, node, "n1"));
+    EXPECT_EQ(lacking({.added = {{"disk", "ssd"}}, .term = zone_a}, node, "n1"), "");
+    EXPECT_EQ(lacking({.added = {{"disk", "hdd"}, {"rack", "1"}}, .term = named("n2")}, node, "n1"),
+              "disk=hdd (it has disk=ssd), rack=1 (it has no such label), metadata.name In (n2)");
+    EXPECT_EQ(lacking({.added = {}, .term = NodeSelectorTerm{}}, node, "n1"),
+              "an empty term, which no node meets");
+    EXPECT_EQ(lacking({.added = {{"a", "1"}, {"b", "1"}, {"c", "1"}, {"d", "1"}}}, node, "n1"),
+              "a=1 (it has no such label), b=1 (it has no such label), c=1 (it has no such label)");
 }
 
 TEST(WishTest, NodesAreNamedByNameAndHostName) {
