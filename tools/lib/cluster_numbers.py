@@ -148,7 +148,7 @@ def levels_rows(watcher, begun):
         f"client-go sees the change: {seen:.2f} s", f"{right / seen:.0f} x", "<= 5 s", right <= 5)
 
 
-def admission_row(cluster, aggregator, go):
+def admission_rows(cluster, aggregator, go):
     cluster.kubectl("patch", "scoutconfig", "default", "--type", "merge", "-p",
                     '{"spec":{"placement":{"requireHostModelMigratabilityLevel":30}}}')
     address = aggregator.said(r" https=(127\.0\.0\.1:\d+)").group(1)
@@ -156,14 +156,18 @@ def admission_row(cluster, aggregator, go):
     Path(authority).write_text(cluster.kubectl("get", "configmap", "-n", "virt-scout",
                                                "virt-scout-ca", "-o", r"jsonpath={.data.ca\.crt}"))
     aggregator.said("settings in force .*level 30 is required")
+    # No Service leads to the aggregator here: the migration that it is asked about is not refused.
+    cluster.kubectl("delete", "mutatingwebhookconfiguration", "virt-scout-target")
     told = subprocess.run([*go, "--url", f"https://{address}", "--authority", authority,
                            "admission"], stdout=subprocess.PIPE, text=True, check=True)
-    times = {words[0]: tuple(map(float, words[1:]))
-             for words in map(str.split, told.stdout.splitlines()) if len(words) == 3}
-    mine, other = times["admission"][1] * 1e3, times["empty"][1] * 1e3
-    row("admission at 200/s for 30 s, 99th percentile", f"{mine:.2f} ms",
-        f"empty HTTPS answer: {other:.2f} ms", f"{mine / other:.2f} x", "<= 2 x",
-        mine <= 2 * other)
+    times = {kind: float(last) * 1e3 for kind, _, last in map(str.split, told.stdout.splitlines())}
+    other = times["empty"]
+    for kind, what in (("first", "first launcher pods"), ("move", "migrations with a term"),
+                       ("pod", "their target pods")):
+        mine = times[kind]
+        row(f"admission of {what}, 200/s for 30 s, p99", f"{mine:.2f} ms",
+            f"empty HTTPS answer: {other:.2f} ms", f"{mine / other:.2f} x", "<= 2 x",
+            mine <= 2 * other)
 
 
 def rows_with_guests(cluster, binaries, go, guests):
@@ -180,7 +184,7 @@ def rows_with_guests(cluster, binaries, go, guests):
             f"client-go, stripped: {other:.0f} MiB", f"{peak / other:.2f} x", "<= 256 MiB",
             peak <= 256)
         row("the same at rest", f"{rest:.0f} MiB", "-", "-", "<= 256 MiB", rest <= 256)
-        admission_row(cluster, aggregator, go)
+        admission_rows(cluster, aggregator, go)
 
 
 def labels_with_levels(files, reach, folder):

@@ -31,9 +31,10 @@ type asking struct {
 	url    string
 }
 
-// askAdmission asks for first launcher pods as an API server would, 200 times in a second whether
-// answers come or not, in turn with questions for a path that is not there: "admission" and "empty",
-// each with its median and 99th percentile in seconds.
+// askAdmission asks what an API server would, 200 times in a second whether answers come or not, each
+// kind in turn: "first" about first launcher pods, "move" about migrations with a term, "pod" about
+// their target pods, and "empty" for a path that is not there; each with its median and 99th
+// percentile in seconds.
 func askAdmission(config *rest.Config, url, authority string) error {
 	pem, err := os.ReadFile(authority)
 	if err != nil {
@@ -43,37 +44,57 @@ func askAdmission(config *rest.Config, url, authority string) error {
 	trust.AppendCertsFromPEM(pem)
 	ask := asking{url: url, client: http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{RootCAs: trust}, MaxIdleConnsPerHost: 64}}}
-	review, err := reviewOfLauncher(config)
+	questions, err := ask.questions(config)
 	if err != nil {
 		return err
 	}
 	took := map[string][]time.Duration{}
 	for range rounds {
-		for kind, send := range map[string]func() error{
-			"admission": func() error { return ask.admission(review) }, "empty": ask.empty} {
+		for kind, send := range questions {
 			some, err := atRate(send)
 			if err != nil {
-				return err
+				return fmt.Errorf("%s: %w", kind, err)
 			}
 			took[kind] = append(took[kind], some...)
 		}
 	}
-	fmt.Printf("review of %d bytes\n", len(review))
-	for _, kind := range []string{"admission", "empty"} {
-		all := took[kind]
+	for kind, all := range took {
 		slices.Sort(all)
 		fmt.Printf("%s %.6f %.6f\n", kind, all[len(all)/2].Seconds(), all[len(all)*99/100].Seconds())
 	}
 	return nil
 }
 
-// reviewOfLauncher is about a pod like one that guests has made, before it has a node.
-func reviewOfLauncher(config *rest.Config) ([]byte, error) {
+func (a *asking) questions(config *rest.Config) (map[string]func() error, error) {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, err
 	}
-	text, err := client.CoreV1().RESTClient().Get().Resource("pods").Namespace(spaceOf(0)).Name(launcherOf(0)).
+	pod, err := launcherBefore(client.CoreV1().RESTClient())
+	if err != nil {
+		return nil, err
+	}
+	first, err := reviewOf("", "pods", "Pod", pod)
+	if err != nil {
+		return nil, err
+	}
+	move, target, err := a.aimedReviews(client.CoreV1().RESTClient(), pod)
+	if err != nil {
+		return nil, err
+	}
+	patched := func(path string, review []byte) func() error {
+		return func() error {
+			_, err := a.patch(path, review)
+			return err
+		}
+	}
+	return map[string]func() error{"first": patched("/first", first), "move": patched("/target/move", move),
+		"pod": patched("/target/pod", target), "empty": a.empty}, nil
+}
+
+// launcherBefore is a pod like one that guests has made, before it has a node.
+func launcherBefore(client rest.Interface) (document, error) {
+	text, err := client.Get().Resource("pods").Namespace(spaceOf(0)).Name(launcherOf(0)).
 		SetHeader("Accept", "application/json").Do(context.Background()).Raw()
 	if err != nil {
 		return nil, err
@@ -84,32 +105,43 @@ func reviewOfLauncher(config *rest.Config) ([]byte, error) {
 	}
 	delete(pod, "status")
 	delete(below(pod, "spec"), "nodeName")
+	return pod, nil
+}
+
+func reviewOf(group, plural, kind string, object document) ([]byte, error) {
 	return json.Marshal(document{
 		"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1",
 		"request": document{
-			"uid": uuidOf(1, 1), "kind": document{"group": "", "version": "v1", "kind": "Pod"},
-			"resource":  document{"group": "", "version": "v1", "resource": "pods"},
+			"uid": uuidOf(1, 1), "kind": document{"group": group, "version": "v1", "kind": kind},
+			"resource":  document{"group": group, "version": "v1", "resource": plural},
 			"namespace": spaceOf(0), "operation": "CREATE", "dryRun": false,
 			"userInfo": document{"username": "system:serviceaccount:kubevirt:kubevirt-controller"},
-			"object":   pod, "oldObject": nil,
+			"object":   object, "oldObject": nil,
 		},
 	})
 }
 
-func (a *asking) admission(review []byte) error {
-	answer, err := a.client.Post(a.url+"/first", "application/json", bytes.NewReader(review))
+// patch is the JSON Patch that a webhook answers with: an answer without one is none.
+func (a *asking) patch(path string, review []byte) ([]byte, error) {
+	answer, err := a.client.Post(a.url+path, "application/json", bytes.NewReader(review))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer answer.Body.Close()
-	var told struct{ Response struct{ Patch []byte } }
+	var told struct {
+		Response struct {
+			Patch    []byte
+			Warnings []string
+		}
+	}
 	if err := json.NewDecoder(answer.Body).Decode(&told); err != nil {
-		return err
+		return nil, err
 	}
 	if len(told.Response.Patch) == 0 {
-		return fmt.Errorf("expected a patch, found HTTP %d without one", answer.StatusCode)
+		return nil, fmt.Errorf("expected a patch, found HTTP %d without one %q", answer.StatusCode,
+			told.Response.Warnings)
 	}
-	return nil
+	return told.Response.Patch, nil
 }
 
 func (a *asking) empty() error {

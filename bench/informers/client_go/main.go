@@ -27,8 +27,9 @@ const usage = `usage: informers --kubeconfig FILE [FLAGS] default|stripped|metad
   levels: says "right" once the level labels of nodes as fill made them are what --reach of the
       --labels files says; then changes --updates nodes, and says of each how long it took in seconds
       until that was seen, and until labels were right again
-  admission: asks an aggregator at --url about a pod that guests made, and for nothing, 200 times in a
-      second; says of both the median and the 99th percentile in seconds
+  admission: asks an aggregator at --url about a pod that guests made, about a migration that it makes
+      and its target pod, and for nothing, 200 times in a second; says of each the median and the 99th
+      percentile in seconds
 `
 
 func main() {
