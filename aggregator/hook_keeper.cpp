@@ -116,11 +116,7 @@ Task<> HookKeeper::turn() {
                        is_known(sources_.vmis) && is_known(sources_.plugins) &&
                        sources_.settings.synced();
     if (!std::exchange(led_, leads) && leads) {
-        const auto there = plugin();
-        const bool ours = there && !there->hooks.empty();
-        cover_.begin(
-            ours ? cluster::left_out_by(there->hooks.front().condition) : cluster::NodeNames{},
-            clock_.steady());
+        cover_.begin(cluster::left_out_by(plugin().get()), clock_.steady());
         let_go_.clear();
         not_before_.reset();
         written_at_ = clock_.steady();  // by whoever led before

@@ -49,15 +49,11 @@ cluster::EvacuationSubject subject_of(const kube::Vmi& vmi) {
 /// VMs that wait for the answer of an agent that nobody asks any more.
 std::vector<cluster::EvacuationSubject> HookKeeper::held_in_vain() const {
     const auto there = plugin();
-    const auto left_out = there && !there->hooks.empty()
-                              ? cluster::left_out_by(there->hooks.front().condition)
-                              : cluster::NodeNames{};
+    const auto left_out = cluster::left_out_by(there.get());
     std::vector<cluster::EvacuationSubject> held;
-    if (there) {
-        for (const auto& node : left_out) {
-            auto on_node = sources_.desk.held_on(node);
-            std::move(on_node.begin(), on_node.end(), std::back_inserter(held));
-        }
+    for (const auto& node : left_out) {
+        auto on_node = sources_.desk.held_on(node);
+        std::move(on_node.begin(), on_node.end(), std::back_inserter(held));
     }
     sources_.vmis.each([&held, &left_out, &there](const auto& vmi) {
         if (is_stopped_by_hook(*vmi) && (!there || left_out.contains(vmi->node.view()))) {

@@ -83,14 +83,27 @@ std::string hook_plugin_body(const HookOwner& owner, const std::string& conditio
         {"spec", {{"nodeHooks", json::array{hook}}}}});
 }
 
+/// Whether others may have hooks in it is KubeVirt's to say.
+const kube::NodeHook* own_hook(const kube::Plugin* plugin) {
+    if (plugin == nullptr) {
+        return nullptr;
+    }
+    const auto ours = std::find_if(plugin->hooks.begin(), plugin->hooks.end(),
+                                   [](const auto& hook) { return hook.socket == hook_socket; });
+    return ours == plugin->hooks.end() ? nullptr : &*ours;
+}
+
+NodeNames left_out_by(const kube::Plugin* plugin) {
+    const auto* const ours = own_hook(plugin);
+    return ours == nullptr ? NodeNames{} : left_out_by(ours->condition);
+}
+
 bool is_hook_plugin(const kube::Plugin& plugin, std::string_view owner_uid,
                     std::string_view condition) {
     const bool owned = std::any_of(plugin.owners.begin(), plugin.owners.end(),
                                    [owner_uid](const auto& uid) { return uid == owner_uid; });
-    // Whether others may have hooks in it is KubeVirt's to say.
-    const auto ours = std::find_if(plugin.hooks.begin(), plugin.hooks.end(),
-                                   [](const auto& hook) { return hook.socket == hook_socket; });
-    return owned && ours != plugin.hooks.end() && ours->permitted.size() == 1 &&
+    const auto* const ours = own_hook(&plugin);
+    return owned && ours != nullptr && ours->permitted.size() == 1 &&
            ours->permitted.front() == hook_point && ours->condition == condition &&
            ours->failure_strategy == on_failure && ours->timeout == timeout;
 }

@@ -32,6 +32,11 @@ inline constexpr std::size_t most_left_out = 200;
 /// The names in a condition of ours.
 [[nodiscard]] NodeNames left_out_by(std::string_view condition);
 
+/// Our hook among those of the object; null: it has none, or there is no object.
+[[nodiscard]] const kube::NodeHook* own_hook(const kube::Plugin* plugin);
+/// The nodes that it leaves out; none without it.
+[[nodiscard]] NodeNames left_out_by(const kube::Plugin* plugin);
+
 /// The cluster-scoped object with which the Plugin goes.
 struct HookOwner {
     std::string api_version;

@@ -33,6 +33,21 @@ TEST(HookPluginTest, WhatNoNodeCanBeCalledIsNotInIt) {
                 ElementsAre("ok"));
 }
 
+/// Whether others may have hooks in it is KubeVirt's to say.
+TEST(HookPluginTest, OurHookIsFoundAmongThoseOfOthers) {
+    kube::Plugin plugin;
+    plugin.hooks.resize(2);
+    plugin.hooks[0].socket = kube::SharedText{"/var/run/kubevirt/plugins/another.sock"};
+    plugin.hooks[0].condition = hook_condition({"n1"});
+    EXPECT_EQ(own_hook(&plugin), nullptr);
+    EXPECT_THAT(left_out_by(&plugin), IsEmpty());
+    plugin.hooks[1].socket = kube::SharedText{hook_socket};
+    plugin.hooks[1].condition = hook_condition({"n2"});
+    EXPECT_EQ(own_hook(&plugin), &plugin.hooks[1]);
+    EXPECT_THAT(left_out_by(&plugin), ElementsAre("n2"));
+    EXPECT_THAT(left_out_by(static_cast<const kube::Plugin*>(nullptr)), IsEmpty());
+}
+
 TEST(HookPluginTest, TheObjectHasAnOwnerAndOneHook) {
     const auto body =
         boost::json::parse(hook_plugin_body({.api_version = "rbac.authorization.k8s.io/v1",

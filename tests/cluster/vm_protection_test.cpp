@@ -38,6 +38,7 @@ kube::Plugin our_plugin(const NodeNames& left_out) {
     kube::Plugin plugin;
     plugin.meta.name = hook_plugin_name;
     plugin.hooks.resize(1);
+    plugin.hooks.front().socket = kube::SharedText{hook_socket};
     plugin.hooks.front().condition = hook_condition(left_out);
     return plugin;
 }
