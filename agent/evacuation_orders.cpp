@@ -8,20 +8,17 @@
 namespace scout::agent {
 namespace {
 
-/// A guest waits for what the VMI says: then what virt-handler says of it must do (design §6).
-constexpr std::chrono::seconds read_limit{1};
+/// Before it is decided a guest waits for what the VMI says: then what virt-handler says of it must
+/// do (design §6).
+constexpr std::chrono::seconds decision_limit{1};
 /// KubeVirt's webhooks may take 10 s, and the leader its own time.
 constexpr std::chrono::seconds act_limit{15};
-
-std::chrono::seconds limit_of(migration::EvacuationStep step) {
-    return step == migration::EvacuationStep::read_vmi ? read_limit : act_limit;
-}
 
 }  // namespace
 
 void EvacuationOrders::give(std::string vmi_uid, std::string pod_uid,
-                            migration::EvacuationOrder order, SteadyTime now) {
-    const auto until = now + limit_of(order.step);
+                            migration::EvacuationOrder order, bool decides, SteadyTime now) {
+    const auto until = now + (decides ? decision_limit : act_limit);
     open_.emplace(++last_id_, Open{.vmi_uid = std::move(vmi_uid),
                                    .pod_uid = std::move(pod_uid),
                                    .order = std::move(order),

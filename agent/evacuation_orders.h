@@ -26,8 +26,9 @@ public:
         SteadyTime until{};  ///< then it counts as not answered
     };
 
+    /// `decides`: it is not decided before the answer, and virt-handler waits for that.
     void give(std::string vmi_uid, std::string pod_uid, migration::EvacuationOrder order,
-              SteadyTime now);
+              bool decides, SteadyTime now);
     [[nodiscard]] bool has(std::string_view vmi_uid) const noexcept;
 
     /// The next one to send, in the order in which they were given.

@@ -24,6 +24,8 @@ constexpr unsigned stock_slots = 2;
 constexpr auto longest_unseen = agent_silence_limit + std::chrono::seconds{5};
 /// After a start all launchers have been asked once by then.
 constexpr std::chrono::seconds finding{15};
+/// Of launchers that were asked about in vain.
+constexpr std::chrono::minutes silent_kept{1};
 
 /// Null: the launcher is gone, or has none.
 const launcher::Domain* domain_of(const launcher::LauncherTable& launchers,
@@ -81,16 +83,20 @@ FollowedLauncher* Evacuations::find(std::string_view vmi_uid) {
 
 /// Of two launchers with one VMI that were told to stop, one is enough: what is asked for is asked
 /// for the VMI.
-FollowedLauncher* Evacuations::adopt(const std::string& pod_uid, const launcher::Domain& domain,
+FollowedLauncher* Evacuations::adopt(const std::string& pod_uid, const launcher::Launcher& launcher,
                                      SteadyTime now) {
-    auto* const twin = find(domain.vmi_uid);
-    if (!is_told_to_stop(domain) || (twin != nullptr && !twin->is_over())) {
+    const auto& domain = launcher.domain;
+    if (!domain || !is_told_to_stop(*domain)) {
+        return nullptr;
+    }
+    auto* const twin = find(domain->vmi_uid);
+    if (twin != nullptr && !twin->is_over()) {
         return nullptr;
     }
     auto how = made(now);
-    how.marked_at = marked_at(pod_uid, now);
+    how.marked_at = marked_at(pod_uid, launcher, now);
     how.node_ends = node_ends_;
-    const auto [at, added] = followed_.try_emplace(pod_uid, pod_uid, domain, how, now);
+    const auto [at, added] = followed_.try_emplace(pod_uid, pod_uid, *domain, how, now);
     members_changed_ = members_changed_ || added;
     think(at->second, now);
     return &at->second;
@@ -103,25 +109,25 @@ void Evacuations::remember(KeptMarks kept) {
     all_found_at_ = now + finding;
 }
 
-SteadyTime Evacuations::marked_at(const std::string& pod_uid, SteadyTime now) {
-    const bool unseen = unseen_since_ && now < all_found_at_ && !seen_unmarked_.contains(pod_uid);
-    const auto [at, added] = marks_.try_emplace(pod_uid, unseen ? *unseen_since_ : now);
+SteadyTime Evacuations::marked_at(const std::string& pod_uid, const launcher::Launcher& launcher,
+                                  SteadyTime now) {
+    const bool unseen = unseen_since_ && now < all_found_at_ && !launcher.unmarked;
+    const auto since = unseen ? *unseen_since_ : launcher.marked_since.value_or(now);
+    const auto [at, added] = marks_.try_emplace(pod_uid, since);
     marks_revision_ += added ? 1 : 0;
     return at->second;
 }
 
-/// In any mode, for the rules may change.
+/// In any mode, for the rules may change; and of a migration's target before its guest is there:
+/// the launcher counts from its SIGTERM on (dossier §3.2).
 void Evacuations::note_marks(const launcher::LauncherTable& launchers, SteadyTime now) {
     const auto& all = launchers.launchers();
-    if (unseen_since_ && now >= all_found_at_) {
+    if (now >= all_found_at_) {
         unseen_since_.reset();
-        seen_unmarked_.clear();
     }
     for (const auto& [pod, launcher] : all) {
-        if (launcher.domain && is_told_to_stop(*launcher.domain)) {
-            static_cast<void>(marked_at(pod, now));
-        } else if (launcher.domain && unseen_since_) {
-            seen_unmarked_.insert(pod);
+        if (launcher.domain && launcher.domain->marked) {
+            static_cast<void>(marked_at(pod, launcher, now));
         }
     }
     // Before they are found nobody knows which are gone.
@@ -141,8 +147,8 @@ void Evacuations::follow(const launcher::LauncherTable& launchers, SteadyTime no
         return;
     }
     for (const auto& [pod, launcher] : all) {
-        if (launcher.domain && !followed_.contains(pod)) {
-            adopt(pod, *launcher.domain, now);
+        if (!followed_.contains(pod)) {
+            adopt(pod, launcher, now);
         }
     }
 }
@@ -227,7 +233,8 @@ void Evacuations::give_orders(SteadyTime now) {
             continue;
         }
         if (there_ && !each.is_observed()) {
-            orders_.give(each.vmi_uid(), pod, *std::move(order), now);
+            const bool decides = each.state() == migration::EvacuationState::suspected;
+            orders_.give(each.vmi_uid(), pod, *std::move(order), decides, now);
         } else {
             each.answered(*order, {.outcome = StepOutcome::unavailable}, now);
         }
@@ -329,9 +336,9 @@ std::optional<migration::HookAnswer> Evacuations::answer(const StopQuestion& que
     auto* followed = find(question.vmi.uid);
     if (followed == nullptr) {
         for (const auto& pod : launchers_of(question, launchers)) {
-            const auto* domain = domain_of(launchers, pod);
-            if (domain != nullptr && domain->vmi_uid == question.vmi.uid) {
-                followed = adopt(pod, *domain, now);
+            const auto& launcher = launchers.launchers().find(pod)->second;
+            if (launcher.domain && launcher.domain->vmi_uid == question.vmi.uid) {
+                followed = adopt(pod, launcher, now);
             }
             if (followed != nullptr) {
                 break;
@@ -351,6 +358,29 @@ std::optional<migration::HookAnswer> Evacuations::answer(const StopQuestion& que
     auto answer = followed->answer(now);
     changed_();
     return answer;
+}
+
+migration::HookAnswer Evacuations::answer_unheard(const StopQuestion& question,
+                                                  const launcher::LauncherTable& launchers,
+                                                  SteadyTime asked) {
+    const auto now = clock_.steady();
+    std::erase_if(silent_, [now](const auto& each) { return now - each.second > silent_kept; });
+    const auto pods = launchers_of(question, launchers);
+    const bool silent = std::any_of(pods.begin(), pods.end(), [&launchers, asked](const auto& pod) {
+        return !launchers.asked_since(pod, asked);
+    });
+    if (!silent || question.vmi.deleting || question.vmi.phase != "Running") {
+        return {};
+    }
+    const auto [since, first] = silent_.try_emplace(question.vmi.uid, now);
+    if (now - since->second >= silent_limit) {
+        return {};
+    }
+    return {.allow = false,
+            .why =
+                "deciding: its launcher has not said whether it was told to stop, which is "
+                "waited for for " +
+                std::to_string(silent_limit.count()) + " s at most"};
 }
 
 }  // namespace scout::agent

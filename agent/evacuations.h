@@ -6,7 +6,6 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -79,6 +78,14 @@ public:
     /// just now, else nobody knows.
     [[nodiscard]] std::optional<migration::HookAnswer> answer(
         const StopQuestion& question, const launcher::LauncherTable& launchers);
+    /// The same where no launcher has said that it was told to stop, asked from then on. One that
+    /// has not answered may have been: under load, when launchers are told to stop, they need their
+    /// time, and a stop that passed is never taken back. It is held for silent_limit from the first
+    /// such question on.
+    [[nodiscard]] migration::HookAnswer answer_unheard(const StopQuestion& question,
+                                                       const launcher::LauncherTable& launchers,
+                                                       SteadyTime asked);
+    static constexpr std::chrono::seconds silent_limit{3};
     [[nodiscard]] static std::vector<std::string> launchers_of(
         const StopQuestion& question, const launcher::LauncherTable& launchers);
 
@@ -110,9 +117,10 @@ private:
     [[nodiscard]] bool is_mode(EvacuationMode mode) const noexcept;
     [[nodiscard]] FollowedLauncher::Made made(SteadyTime now) const;
     [[nodiscard]] FollowedLauncher* find(std::string_view vmi_uid);
-    FollowedLauncher* adopt(const std::string& pod_uid, const launcher::Domain& domain,
+    FollowedLauncher* adopt(const std::string& pod_uid, const launcher::Launcher& launcher,
                             SteadyTime now);
-    [[nodiscard]] SteadyTime marked_at(const std::string& pod_uid, SteadyTime now);
+    [[nodiscard]] SteadyTime marked_at(const std::string& pod_uid,
+                                       const launcher::Launcher& launcher, SteadyTime now);
     void note_marks(const launcher::LauncherTable& launchers, SteadyTime now);
     void follow(const launcher::LauncherTable& launchers, SteadyTime now);
     void expire(SteadyTime now);
@@ -137,10 +145,10 @@ private:
     migration::AbortTimes aborts_;
     MarkTimes marks_;
     std::uint64_t marks_revision_ = 0;
-    std::optional<SteadyTime> unseen_since_;            ///< until all launchers are found
-    SteadyTime all_found_at_{};                         ///< then they are
-    std::set<std::string, std::less<>> seen_unmarked_;  ///< until then, pods
+    std::optional<SteadyTime> unseen_since_;  ///< until all launchers are found
+    SteadyTime all_found_at_{};               ///< then they are
 
+    std::map<std::string, SteadyTime, std::less<>> silent_;  ///< VMIs, first asked about in vain
     std::optional<SteadyTime> heard_;
     std::optional<SteadyTime> node_ends_;  ///< pods are killed then, for the node shuts down
     bool hook_served_ = false;

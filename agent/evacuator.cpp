@@ -126,11 +126,11 @@ Task<std::optional<migration::HookAnswer>> Evacuator::answer(
     if (pods.empty()) {
         co_return std::nullopt;
     }
+    const auto asked = parts_.clock.steady();
     co_await parts_.launchers.ask_now(std::move(pods), ask_limit);
     auto answer = answer_now(*question);
     if (!answer) {
-        // It was not told to stop, or does not say so in time.
-        answer.emplace();
+        answer = evacuations_.answer_unheard(*question, parts_.launchers.launchers(), asked);
     }
     co_return answer;
 }

@@ -44,8 +44,8 @@ public:
 
     /// By what is known already; none: answer() must ask launchers first.
     [[nodiscard]] std::optional<migration::HookAnswer> answer_now(const StopQuestion& question);
-    /// Waits no longer than the limit for a launcher: one that does not answer within it would not
-    /// migrate either, and its guest may stop.
+    /// Waits no longer than the limit for a launcher, for virt-handler's own time is short: of one
+    /// that needs longer the stop is held until virt-handler asks again.
     [[nodiscard]] Task<std::optional<migration::HookAnswer>> answer(
         std::shared_ptr<const StopQuestion> question);
     static constexpr std::chrono::milliseconds ask_limit{300};

@@ -24,8 +24,6 @@ using migration::EvacuationStep;
 using migration::StepOutcome;
 using namespace std::chrono_literals;
 
-// The hook is vetoed meanwhile, and an agent decides without an answer after that.
-constexpr std::chrono::milliseconds read_limit = 1s;
 constexpr std::chrono::milliseconds events_limit = 500ms;
 constexpr std::chrono::milliseconds act_limit = 5s;
 // A target that nobody can schedule must not take up the whole of the time (dossier §6.5).
@@ -98,7 +96,7 @@ Task<kube::ApiResult<std::optional<kube::Vmi>>> EvacuationActs::get_vmi(
 }
 
 Task<EvacuationActs::VmiAnswer> EvacuationActs::read_vmi(EvacuationSubject subject) {
-    auto vmi = co_await get_vmi(subject, read_limit);
+    auto vmi = co_await get_vmi(subject, act_limit);
     VmiAnswer answer;
     if (!vmi) {
         answer.outcome = outcome_of(vmi.error());

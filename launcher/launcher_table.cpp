@@ -39,6 +39,10 @@ void ask_again(Launcher& launcher, SteadyTime now, std::chrono::milliseconds pau
     launcher.due = launcher.hurried ? now : now + pause;
 }
 
+bool is_busy(const std::optional<Domain>& domain) {
+    return domain && (domain->marked || migration_in_progress(*domain) || is_not_yet_here(*domain));
+}
+
 /// A domain that can be told apart from others.
 Status check_identity(const Domain& domain) {
     if (domain.uuid.empty() || domain.space.empty() || domain.name.empty()) {
@@ -184,12 +188,22 @@ bool LauncherTable::answered(const Question& question, Result<std::optional<Doma
     launcher.fault.clear();
     const bool changed = !before.empty() || launcher.domain != *answer;
     launcher.domain = *std::move(answer);
-    const bool marked = launcher.domain && launcher.domain->marked;
-    ask_again(launcher, now, marked ? policy_.poll_marked : policy_.poll);
+    date_mark(launcher, question);
+    ask_again(launcher, now, is_busy(launcher.domain) ? policy_.poll_busy : policy_.poll);
     if (changed && launcher.domain && has_moved_away(*launcher.domain)) {
         hurry_twins(launcher, now);
     }
     return changed;
+}
+
+void LauncherTable::date_mark(Launcher& launcher, const Question& question) const {
+    if (!launcher.domain || !launcher.domain->marked) {
+        launcher.unmarked = question.begun;
+    } else if (!launcher.marked_since) {
+        const bool was_asked_about = question.hurried || launcher.hurried;
+        launcher.marked_since =
+            was_asked_about ? question.begun : launcher.unmarked.value_or(question.begun);
+    }
 }
 
 /// A guest that left one launcher of this node may run in another one here: so that it is not

@@ -27,8 +27,10 @@ struct AskPolicy {
     /// Of those, for launchers that failed last: one that hangs holds its place until the limit of
     /// the call, and the others are asked at the remaining places meanwhile.
     std::size_t failing_at_once = 2;
-    /// Launchers that were told to stop must be seen to move, and to end.
-    std::chrono::milliseconds poll_marked{1'000};
+    /// Launchers that were told to stop must be seen to move, and to end. Those with a migration
+    /// under way too, for virt-handler asks nobody about them meanwhile, whatever they are told
+    /// (dossier §3.3): this is how late their mark may be seen.
+    std::chrono::milliseconds poll_busy{1'000};
     /// Places of their own for hurried questions, which wait for nobody.
     std::size_t hurried_at_once = 64;
 };
@@ -48,6 +50,12 @@ struct Launcher {
     bool hurried = false;          ///< somebody waits for the next answer
     /// When the last call that ended had begun.
     SteadyTime asked = SteadyTime::min();
+    /// The same of the last one that was answered without the mark; none: never.
+    std::optional<SteadyTime> unmarked;
+    /// When it was told to stop, at the earliest: of a mark that somebody came to ask about, as
+    /// virt-handler does at once, when he came; else when it was known last not to be there. None:
+    /// it was not told.
+    std::optional<SteadyTime> marked_since;
 
     /// Why its guest's state is not known; empty: it is.
     [[nodiscard]] std::string unknown_because() const;
@@ -102,6 +110,7 @@ public:
 
 private:
     void hurry_twins(const Launcher& left, SteadyTime now);
+    void date_mark(Launcher& launcher, const Question& question) const;
     [[nodiscard]] bool has_place(const Launcher& launcher) const noexcept;
 
     AskPolicy policy_;

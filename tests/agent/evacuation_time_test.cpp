@@ -37,6 +37,42 @@ TEST_F(EvacuationTimeTest, MoveThatDoesNotEndInTimeIsTakenBackBeforeTheReserve) 
     EXPECT_THAT(rest, ElementsAre("cancel-mark", "delete-move", "list-moves", "touch"));
 }
 
+/// Of a launcher with a migration under way virt-handler asks nobody: its mark is found by a look.
+TEST_F(EvacuationTimeTest, MarkThatIsFoundByALookIsAsOldAsItMayBe) {
+    hear_rules();
+    vm("a");
+    say("p1", domain_of("a"));
+    turn();
+    pass(9s);
+    say("p1", marked("a"));
+    settle();
+    tell("a");
+    settle();
+    live(20s);
+    ASSERT_EQ(state_of("p1"), "moving");
+    live(4s);
+    EXPECT_EQ(allowed("a"), true) << "9 s earlier than of a mark that is found at once";
+}
+
+/// The launcher counts from its SIGTERM on, whether its guest is there yet or not.
+TEST_F(EvacuationTimeTest, MarkOfATargetIsAsOldAsItIsWhenTheGuestArrives) {
+    hear_rules();
+    vm("a");
+    auto coming = marked("a");
+    coming.status = "Paused";
+    coming.reason = "Migration";
+    ASSERT_TRUE(launcher::is_not_yet_here(coming));
+    say("p1", coming);
+    turn();
+    live(25s);
+    EXPECT_EQ(state_of("p1"), "none");
+    say("p1", marked("a"));
+    settle();
+    EXPECT_EQ(allowed("a"), false) << "20 s are left, of which 10 s are the guest's";
+    live(8s);
+    EXPECT_EQ(allowed("a"), true);
+}
+
 /// It was told to stop by somebody else before, and its 45 s count no more.
 TEST_F(EvacuationTimeTest, NodeThatShutsDownLeavesNobodyMoreTimeThanItsPods) {
     hear_rules();
@@ -52,6 +88,30 @@ TEST_F(EvacuationTimeTest, NodeThatShutsDownLeavesNobodyMoreTimeThanItsPods) {
     ASSERT_EQ(allowed("a"), false);
     live(5s);
     EXPECT_EQ(allowed("a"), true);
+}
+
+/// Of an API server that takes seconds for everything.
+TEST_F(EvacuationTimeTest, WhatIsHeldWaitsLongerForItsVmiThanTheDecision) {
+    hear_rules();
+    vm("a");
+    say("p1", marked("a"));
+    turn();
+    EXPECT_EQ(allowed("a"), false);
+    listen();
+    ASSERT_THAT(steps, ElementsAre("read-vmi"));
+    orders.clear();
+    pass(1s);
+    turn();
+    ASSERT_EQ(state_of("p1"), "held") << "by what virt-handler said of it";
+    pass(1s);
+    turn();
+    listen();
+    ASSERT_THAT(steps, ElementsAre("read-vmi", "read-vmi"));
+    pass(4s);
+    turn();
+    obey();
+    settle();
+    EXPECT_THAT(steps, ElementsAre("read-vmi", "read-vmi", "list-moves", "dry-run", "evict"));
 }
 
 TEST_F(EvacuationTimeTest, LauncherThatIsToldToStopDuringAShutdownHasWhatIsLeftOfIt) {

@@ -37,6 +37,7 @@ protected:
         metrics = std::make_unique<EvacuationMetrics>(*registry);
         evacuations = std::make_unique<Evacuations>(Evacuations::Options{.node = "n1"}, clock,
                                                     *metrics, [this] { ++woken; });
+        known_launchers = launcher::LauncherTable{{.at_once = 1000}};
     }
     void hear_rules(EvacuationMode mode = EvacuationMode::act,
                     migration::Escalation escalation = migration::Escalation::none) {
@@ -74,18 +75,19 @@ protected:
     void say(const std::string& pod, std::optional<launcher::Domain> domain) {
         domains[pod] = std::move(domain);
     }
-    [[nodiscard]] launcher::LauncherTable table() const {
-        launcher::LauncherTable made({.at_once = 1000});
+    /// As it is once all have been asked.
+    [[nodiscard]] const launcher::LauncherTable& table() {
         std::vector<launcher::LauncherSocket> sockets;
         for (const auto& [pod, domain] : domains) {
             sockets.push_back(
                 {.pod_uid = pod, .state = launcher::SocketState::ready, .device = 1, .inode = 1});
         }
-        made.found(sockets, clock.steady());
-        for (const auto& question : made.take_due(clock.steady())) {
-            made.answered(question, domains.at(question.socket.pod_uid), clock.steady());
+        known_launchers.found(sockets, clock.steady());
+        known_launchers.ask_all(clock.steady());
+        for (const auto& question : known_launchers.take_due(clock.steady())) {
+            known_launchers.answered(question, domains.at(question.socket.pod_uid), clock.steady());
         }
-        return made;
+        return known_launchers;
     }
 
     void turn() { evacuations->turn(table()); }
@@ -190,6 +192,7 @@ protected:
     std::unique_ptr<EvacuationMetrics> metrics;
     std::unique_ptr<Evacuations> evacuations;
     std::map<std::string, std::optional<launcher::Domain>> domains;
+    launcher::LauncherTable known_launchers;
     std::map<std::string, FakeVm> cluster;  ///< by UID
     std::vector<EvacuationLine> lines;      ///< as told last
     std::vector<EvacuationOrderMessage> orders;

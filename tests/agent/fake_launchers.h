@@ -61,9 +61,12 @@ public:
         if (hangs) {
             asio::steady_timer timer(co_await asio::this_coro::executor, limit);
             co_await timer.async_wait(as_result);
-        } else if (on_ask) {
+            co_return;
+        }
+        if (on_ask) {
             on_ask();
         }
+        publish();
     }
     [[nodiscard]] Task<Result<std::optional<launcher::DomainStats>>> stats(
         std::string /*pod_uid*/) override {
@@ -81,8 +84,7 @@ public:
 
 private:
     void publish() {
-        const SteadyTime now{std::chrono::hours{1}};
-        launcher::LauncherTable made({.at_once = 1000});
+        const auto now = clock_.steady();
         std::vector<launcher::LauncherSocket> sockets;
         const auto add = [&sockets](const std::string& pod) {
             sockets.push_back(
@@ -94,19 +96,32 @@ private:
         for (const auto& pod : silent_) {
             add(pod);
         }
-        made.found(sockets, now);
-        for (const auto& question : made.take_due(now)) {
+        table_.found(sockets, now);
+        table_.ask_all(now);
+        for (const auto& question : table_.take_due(now)) {
             if (const auto word = words_.find(question.socket.pod_uid); word != words_.end()) {
-                made.answered(question, word->second, now);
+                table_.answered(question, word->second, now);
+            } else {
+                open_.insert_or_assign(question.socket.pod_uid, question);
             }
         }
-        table_ = std::move(made);
+        for (auto open = open_.begin(); open != open_.end();) {
+            const auto word = words_.find(open->first);
+            if (word == words_.end()) {
+                ++open;
+                continue;
+            }
+            table_.answered(open->second, word->second, now);
+            open = open_.erase(open);
+        }
         news_.tell(table_);
     }
 
     std::map<std::string, std::optional<launcher::Domain>> words_;
     std::vector<std::string> silent_;
-    launcher::LauncherTable table_;
+    SystemClock clock_;
+    std::map<std::string, launcher::Question> open_;  ///< that nobody answered yet
+    launcher::LauncherTable table_{{.at_once = 1000}};
     hypervisor::Subscribers<launcher::LauncherTable> news_;
 };
 

@@ -168,15 +168,31 @@ TEST_F(HookTest, LauncherIsFoundByThePodsOfTheVmi) {
     EXPECT_FALSE(call(vmi_json("uid-a")).ok());
 }
 
-TEST_F(HookTest, LauncherThatHangsIsNotWaitedFor) {
+TEST_F(HookTest, LauncherThatNeedsItsTimeIsAskedAgainAndNotForEver) {
     hear_rules();
-    say("p1", test::domain_of("a", false));
+    on_loop([this] { launchers.appear("p9"); });
     say("p2", test::domain_of("b", true));
     on_loop([this] { launchers.hangs = true; });
     const auto begun = clock.steady();
-    EXPECT_TRUE(call(vmi_json("uid-a")).ok());
-    EXPECT_LT(clock.steady() - begun, 5s);
+    const auto held = call(vmi_json("uid-a"));
+    EXPECT_FALSE(held.ok());
+    EXPECT_THAT(held.error_message(), HasSubstr("has not said whether it was told to stop"));
+    EXPECT_LT(clock.steady() - begun, 2s);
     EXPECT_FALSE(call(vmi_json("uid-b")).ok());
+    EXPECT_TRUE(test::wait_until([this] { return call(vmi_json("uid-a")).ok(); }));
+    EXPECT_GE(clock.steady() - begun, Evacuations::silent_limit);
+    EXPECT_LT(clock.steady() - begun, 2 * Evacuations::silent_limit);
+}
+
+TEST_F(HookTest, LauncherThatAnswersLateIsHeardAtTheNextQuestion) {
+    hear_rules();
+    on_loop([this] { launchers.appear("p9"); });
+    on_loop([this] { launchers.hangs = true; });
+    ASSERT_FALSE(call(vmi_json("uid-a")).ok());
+    say("p9", test::domain_of("a", true));
+    const auto held = call(vmi_json("uid-a"));
+    EXPECT_FALSE(held.ok());
+    EXPECT_THAT(held.error_message(), testing::Not(HasSubstr("has not said")));
 }
 
 TEST_F(HookTest, HowFastItsGuestWritesIsMeasuredOfWhoIsToldToStop) {

@@ -166,7 +166,7 @@ TEST_F(LauncherTableTest, TargetCountsFromWhenTheGuestRunsThereAndTheSourceUntil
     answer("target", domain("vm-1", "Running", "Unknown"));
     EXPECT_THAT(guests(), ElementsAre("ns/vm-1:running")) << "it runs at the target by now";
 
-    EXPECT_EQ(table.next_due(), now + 10s);
+    EXPECT_EQ(table.next_due(), now + 1s) << "of the source, which migrates";
     now += 10s;
     take();
     answer("target", domain("vm-1", "Running", "Unknown"));
@@ -264,6 +264,56 @@ TEST_F(LauncherTableTest, LauncherThatWasToldToStopIsAskedEachSecond) {
     now += 1ms;
     EXPECT_THAT(take(), ElementsAre("p1"));
     EXPECT_TRUE(table.asked_since("p1", SteadyTime{1h}));
+}
+
+TEST_F(LauncherTableTest, MarkIsDatedFromWhenItCouldBeAtTheEarliest) {
+    auto stopping = domain("a");
+    stopping.marked = true;
+    const auto& launcher = [this]() -> const Launcher& { return table.launchers().at("p1"); };
+    table.found({ready("p1")}, now);
+    ask("p1", domain("a"));
+    EXPECT_EQ(launcher().unmarked, now);
+    EXPECT_EQ(launcher().marked_since, std::nullopt);
+    const auto last = now;
+    now += 9s;
+    ask("p1", stopping);
+    EXPECT_EQ(launcher().marked_since, last) << "found by a look";
+    now += 9s;
+    ask("p1", stopping);
+    EXPECT_EQ(launcher().marked_since, last);
+
+    table.found({ready("p1"), ready("p2")}, now);
+    const auto& second = [this]() -> const Launcher& { return table.launchers().at("p2"); };
+    ask("p2", domain("b"));
+    now += 9s;
+    table.hurry("p2", now);
+    static_cast<void>(take());
+    auto other = domain("b");
+    other.marked = true;
+    answer("p2", other);
+    EXPECT_EQ(second().marked_since, now) << "somebody came to ask";
+
+    table.found({ready("p1"), ready("p2"), ready("p3")}, now);
+    auto third = domain("c");
+    third.marked = true;
+    ask("p3", third);
+    EXPECT_EQ(table.launchers().at("p3").marked_since, now) << "never seen without";
+}
+
+TEST_F(LauncherTableTest, LauncherWithAMigrationUnderWayIsAskedEachSecond) {
+    auto moving = domain("a");
+    moving.migration = MigrationMetadata{};
+    moving.migration->start = WallTime{1h};
+    ASSERT_TRUE(migration_in_progress(moving));
+    table.found({ready("p1"), ready("p2")}, now);
+    ask("p1", moving);
+    answer("p2", domain("b", "Paused", "Migration"));
+    now += 1s;
+    EXPECT_THAT(take(), testing::UnorderedElementsAre("p1", "p2"));
+    answer("p1", domain("a"));
+    answer("p2", domain("b"));
+    now += 1s;
+    EXPECT_THAT(take(), IsEmpty());
 }
 
 TEST_F(LauncherTableTest, HurriedLauncherWaitsForNobody) {
