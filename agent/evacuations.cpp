@@ -96,6 +96,7 @@ FollowedLauncher* Evacuations::adopt(const std::string& pod_uid, const launcher:
     auto how = made(now);
     how.marked_at = marked_at(pod_uid, launcher, now);
     how.node_ends = node_ends_;
+    how.handler_stops = handler_stops_;
     const auto [at, added] = followed_.try_emplace(pod_uid, pod_uid, *domain, how, now);
     members_changed_ = members_changed_ || added;
     think(at->second, now);
@@ -176,10 +177,12 @@ void Evacuations::unanswered(const EvacuationOrders::Open& open, SteadyTime now)
     }
 }
 
-void Evacuations::node_shuts_down(std::optional<std::chrono::seconds> pods_get) {
+void Evacuations::node_shuts_down(std::optional<std::chrono::seconds> pods_get,
+                                  bool handler_stops) {
+    handler_stops_ = pods_get && handler_stops;
     node_ends_ = pods_get ? std::optional{clock_.steady() + *pods_get} : std::nullopt;
     for (auto& [pod, each] : followed_) {
-        each.node_ends(node_ends_);
+        each.node_ends(node_ends_, handler_stops_);
     }
     changed_();
 }

@@ -104,8 +104,9 @@ public:
 
     [[nodiscard]] const std::optional<EvacuationRules>& rules() const noexcept { return rules_; }
     /// Whatever stops a launcher, it has no more time than the node's pods have. None: the node
-    /// does not shut down, or does not any more.
-    void node_shuts_down(std::optional<std::chrono::seconds> pods_get);
+    /// does not shut down, or does not any more, or nobody waits for its pods. `handler_stops`:
+    /// migration::handler_stops_with_vms().
+    void node_shuts_down(std::optional<std::chrono::seconds> pods_get, bool handler_stops = false);
     /// What is done with launchers that are told to stop, for people.
     [[nodiscard]] std::string text() const;
     [[nodiscard]] const std::map<std::string, FollowedLauncher, std::less<>>& followed()
@@ -151,6 +152,7 @@ private:
     std::map<std::string, SteadyTime, std::less<>> silent_;  ///< VMIs, first asked about in vain
     std::optional<SteadyTime> heard_;
     std::optional<SteadyTime> node_ends_;  ///< pods are killed then, for the node shuts down
+    bool handler_stops_ = false;           ///< virt-handler does, for that reason
     bool hook_served_ = false;
     bool there_ = false;            ///< the leader was heard on the stream that is open
     bool members_changed_ = false;  ///< and not told

@@ -66,7 +66,8 @@ FollowedLauncher::FollowedLauncher(std::string pod_uid, const launcher::Domain& 
       assumed_(made.assumed),
       escalation_(made.escalation),
       machine_(settings_for(made, domain.vmi_uid), made.leader_heard),
-      node_ends_(made.node_ends) {
+      node_ends_(made.node_ends),
+      handler_stops_(made.handler_stops) {
     if (made.leader_lost) {
         machine_.lost_leader();
     }
@@ -230,6 +231,7 @@ migration::MoveSubject FollowedLauncher::subject(SteadyTime now) const {
     migration::MoveSubject subject{
         .memory = bytes(memory_kib_, kib), .settings = numbers_, .downtime = downtime_};
     subject.liveness_kill = liveness_kill_;
+    subject.handler_stops = handler_stops_;
     // What its launcher says is in force; what the VMI says may have been changed since.
     subject.times.vmi_grace =
         domain_grace_.value_or(vmi_grace_.value_or(migration::StopTimes{}.vmi_grace));

@@ -37,6 +37,7 @@ public:
         bool observed = false;     ///< nothing is held or asked for; what would be is told
         migration::Escalation escalation = migration::Escalation::none;
         std::optional<SteadyTime> node_ends = {};  ///< as node_ends()
+        bool handler_stops = false;                ///< likewise
     };
 
     /// `domain` is told to stop.
@@ -57,7 +58,10 @@ public:
     void look_ahead(SteadyTime now);
     /// Whatever stops it, the node's pods are killed then; none: they are not. Counts from the next
     /// look_ahead() on.
-    void node_ends(std::optional<SteadyTime> at) { node_ends_ = at; }
+    void node_ends(std::optional<SteadyTime> at, bool handler_stops) {
+        node_ends_ = at;
+        handler_stops_ = handler_stops;
+    }
     /// What the kubelet gives who is told to stop now; none: not known to be less than others. It
     /// and this agent do not look in the same moment, so the least of the first seconds counts.
     void kubelet_gives(std::optional<std::chrono::seconds> grace, SteadyTime now);
@@ -123,6 +127,7 @@ private:
     std::optional<std::chrono::seconds> domain_grace_;
     std::optional<std::chrono::seconds> kubelet_grace_;
     std::optional<SteadyTime> node_ends_;
+    bool handler_stops_ = false;
     bool gone_ = false;
     std::optional<launcher::DomainStats> stats_;
     std::optional<SteadyTime> rate_at_;

@@ -275,7 +275,11 @@ migration::PressureReport PressureWatch::report(SteadyTime now) const {
     }
     report.order = launchers_.lines();
     if (files_) {
-        report.graces.emplace().shutdown = shutdown_grace(kubelet_.shutdown);
+        report.graces.emplace();
+        // Else nothing is moved in that time.
+        if (!handler_stops_with_vms(kubelet_.shutdown)) {
+            report.graces->shutdown = shutdown_grace(kubelet_.shutdown);
+        }
         if (has_soft_threshold(kubelet_.eviction)) {
             report.graces->soft = kubelet_.eviction.max_pod_grace;
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is known, and what follows from it. The migration under way is in evacuation_moves.cpp, the
-// steps are in evacuation_steps.cpp.
+// steps are in evacuation_steps.cpp, what is given up is in evacuation_release.cpp.
 #include "migration/evacuation.h"
 
 #include <algorithm>
@@ -17,6 +17,9 @@ constexpr std::chrono::seconds leader_is_silent_after{15};
 constexpr const char* leaderless = "no leader of the aggregators is heard, who would move it";
 constexpr const char* no_node =
     "there is no Node object of its node any more: KubeVirt moves nothing from there";
+constexpr const char* no_handler =
+    "its node shuts down, and virt-handler with it, which begins no migration any more: a step of "
+    "the kubelet's shutdownGracePeriodByPodPriority between them would keep it";
 
 std::string in_seconds(milliseconds time) {
     const auto tenths = std::max<std::int64_t>(0, time.count() / 100);
@@ -186,17 +189,6 @@ bool Evacuation::is_last_question(SteadyTime now) const noexcept {
     return away && !handed_off && !launcher_.migrating && now + (now - marked_at_) >= stop_by();
 }
 
-/// Nobody was told that it is to be moved, and no way to tell is left.
-bool Evacuation::is_unheard() const {
-    return read_live_ && moves_known_ && !requested_ && !is_marked_by_kubevirt() && !request();
-}
-
-/// One in post-copy is never aborted.
-bool Evacuation::runs_into_the_reserve(SteadyTime now) const noexcept {
-    return settings_.act && launcher_.alive && launcher_.migrating && !launcher_.post_copy &&
-           now < ends_at();
-}
-
 /// Facts that end it in whatever state, for the better or the worse.
 bool Evacuation::is_over(SteadyTime now) {
     const bool elsewhere = vmi_ && !vmi_->node.empty() && vmi_->node != settings_.node;
@@ -246,6 +238,9 @@ Evacuation::Reason Evacuation::why_no_move() const {
     if (outlook_.liveness_kill) {
         return {Why::unwanted, "its liveness probe had it killed: a moved guest would be as ill"};
     }
+    if (outlook_.handler_stops) {
+        return {Why::unwanted, no_handler};
+    }
     if (!vmi_) {
         return {};
     }
@@ -261,6 +256,21 @@ Evacuation::Reason Evacuation::why_no_move() const {
     return {Why::unwanted,
             "it cannot be migrated" +
                 (vmi_->not_migratable.empty() ? std::string{} : ": " + vmi_->not_migratable)};
+}
+
+/// Why the one that is under way does not begin.
+Evacuation::Reason Evacuation::why_in_vain() const {
+    const auto* const move = unfinished();
+    if (move == nullptr) {
+        return {};
+    }
+    if (vmi_ && vmi_->node_gone && move->phase == MovePhase::pending) {
+        return {Why::unwanted, no_node};
+    }
+    if (outlook_.handler_stops && move->phase < MovePhase::running && !launcher_.migrating) {
+        return {Why::unwanted, no_handler};
+    }
+    return {};
 }
 
 /// Why it cannot be moved in time; empty if it can, or if somebody else decides that.
@@ -308,8 +318,8 @@ void Evacuation::follow(SteadyTime now) {
     plan_escalation(now);
     if (auto reason = why_too_late(now); !reason.text.empty()) {
         give_up(std::move(reason));
-    } else if (waits_in_vain()) {
-        give_up({Why::unwanted, no_node});
+    } else if (auto vain = why_in_vain(); !vain.text.empty()) {
+        give_up(std::move(vain));
     } else if (state_ == EvacuationState::moving) {
         return;
     } else if (auto other = why_no_move(); !other.text.empty()) {
@@ -319,19 +329,6 @@ void Evacuation::follow(SteadyTime now) {
     } else if (is_unheard()) {
         give_up({Why::failed, "KubeVirt marks it for nobody, and so nobody moves it"});
     }
-}
-
-void Evacuation::give_up(Reason reason) {
-    enter(EvacuationState::given_up, std::move(reason));
-    if (is_taken_back()) {
-        enter(EvacuationState::released, {why_, std::move(reason_)});
-    }
-}
-
-/// Nor is anything under way that would have to be. The object of a migration may be gone before
-/// the launcher has aborted it, and the guest is asked to shut down only after that.
-bool Evacuation::is_taken_back() const {
-    return !is_requesting() && !taking_back() && unfinished() == nullptr && !launcher_.migrating;
 }
 
 /// What aborting takes beyond what was planned for it, the guest has less.

@@ -106,6 +106,9 @@ struct Outlook {
     /// Events when it read the VMI. False also where that cannot be known in time: it is moved then
     /// as from any other end.
     bool liveness_kill = false;
+    /// Its node shuts down, and virt-handler with it: what has not begun does not begin any more,
+    /// and who is refused now is not asked again.
+    bool handler_stops = false;
     bool pod_failed = false;  ///< evicting a pod of phase Failed really deletes it
 };
 
@@ -120,7 +123,7 @@ struct EvacuationSettings {
 
 /// What is to be done next.
 enum class EvacuationStep : std::uint8_t {
-    read_vmi,       ///< a live GET, with a second's limit
+    read_vmi,       ///< a live GET; until it has decided with a second's limit
     list_moves,     ///< the VMIMs of this VMI
     stamp,          ///< patch status.evacuationNodeName and read it back
     dry_run,        ///< of an eviction of its pod
@@ -232,6 +235,10 @@ private:
     [[nodiscard]] bool is_leaderless(SteadyTime now) const noexcept;
     [[nodiscard]] bool is_last_question(SteadyTime now) const noexcept;
     [[nodiscard]] bool is_unheard() const;
+    [[nodiscard]] bool mark_stays() const noexcept;
+    [[nodiscard]] bool is_left_alone(const MoveFacts& move) const noexcept;
+    [[nodiscard]] const MoveFacts* in_the_way() const;
+    [[nodiscard]] std::optional<EvacuationOrder> removal() const;
     [[nodiscard]] bool is_taken_back() const;
     [[nodiscard]] bool is_requesting() const noexcept;
     [[nodiscard]] bool may_be_requested() const noexcept;
@@ -241,7 +248,7 @@ private:
         std::string text;
     };
     [[nodiscard]] Reason why_no_move() const;
-    [[nodiscard]] bool waits_in_vain() const noexcept;
+    [[nodiscard]] Reason why_in_vain() const;
     [[nodiscard]] Reason why_too_late(SteadyTime now) const;
     [[nodiscard]] Reason closing(SteadyTime now) const;
     [[nodiscard]] std::optional<std::chrono::milliseconds> planned(SteadyTime now) const;
@@ -299,6 +306,7 @@ private:
     bool escalation_useless_ = false;  ///< refused, or failed with it
 
     bool mark_cancelled_ = false;
+    bool cancel_refused_ = false;               ///< so the mark is still set
     std::vector<std::string> taken_back_;       ///< names of migrations
     std::vector<std::string> targets_removed_;  ///< names of pods
     bool listed_again_ = false;                 ///< nothing new was found then

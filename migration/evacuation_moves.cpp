@@ -39,12 +39,6 @@ void Evacuation::plan_escalation(SteadyTime now) {
     escalation_due_ = !escalated_ && !fits(now) && may_escalate();
 }
 
-/// It was not begun before the Node object went, and does not begin without.
-bool Evacuation::waits_in_vain() const noexcept {
-    const auto* const move = unfinished();
-    return vmi_ && vmi_->node_gone && move != nullptr && move->phase == MovePhase::pending;
-}
-
 void Evacuation::follow_move(SteadyTime now) {
     if (!followed_.empty()) {
         const auto at = std::find_if(moves_.begin(), moves_.end(),
@@ -67,10 +61,17 @@ void Evacuation::follow_move(SteadyTime now) {
 }
 
 void Evacuation::take_failure(SteadyTime now) {
-    ++failures_;
+    // KubeVirt waits after its own evacuations alone, not after what somebody else had begun
+    // (dossier §6.5).
+    const bool somebodys = !ours_ && !requested_ && !perhaps_requested_ && !is_marked_by_kubevirt();
+    failures_ += somebodys ? 0 : 1;
     escalation_useless_ = escalation_useless_ || escalated_;
-    const auto pause = ours_ ? our_pause * (1U << std::min(failures_ - 1, most_doublings))
-                             : evacuation_back_off(failures_);
+    auto pause = milliseconds{0};
+    if (ours_) {
+        pause = our_pause * (1U << std::min(failures_ - 1, most_doublings));
+    } else if (!somebodys) {
+        pause = evacuation_back_off(failures_);
+    }
     const auto failed = std::exchange(followed_, {});
     if (const auto* const next = unfinished()) {
         followed_ = next->name;

@@ -86,6 +86,7 @@ Outlook outlook_of(const MoveSubject& subject, const MoveAssumptions& assumed) {
             .escalated = escalation_of(subject, assumed, duration),
             .abort_time = abort_time(abort),
             .liveness_kill = subject.liveness_kill,
+            .handler_stops = subject.handler_stops,
             .pod_failed = subject.pod_failed};
 }
 

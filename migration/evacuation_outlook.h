@@ -42,6 +42,7 @@ struct MoveSubject {
     AbortSubject abort;                      ///< all but its memory
     bool pod_failed = false;
     bool liveness_kill = false;
+    bool handler_stops = false;
     Escalation escalation = Escalation::none;
     bool escalated = false;   ///< its settings are those of a policy that was made for this move
     bool handed_off = false;  ///< its migration: other settings come too late for it

@@ -14,10 +14,6 @@ constexpr milliseconds first_pause{250};
 constexpr milliseconds longest_pause{4000};
 constexpr milliseconds rights_known_after{8000};
 
-bool has(const std::vector<std::string>& names, const std::string& name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 }  // namespace
 
 std::string_view to_string(EvacuationState state) noexcept {
@@ -101,7 +97,7 @@ std::optional<EvacuationOrder> Evacuation::next(SteadyTime now) {
     }
     in_flight_ = due();
     ordered_at_ = in_flight_ ? now : ordered_at_;
-    if (in_flight_ && in_flight_->step == EvacuationStep::touch && now >= ends_at()) {
+    if (in_flight_ && state_ == EvacuationState::released && now >= ends_at()) {
         in_flight_.reset();
     }
     return in_flight_;
@@ -125,7 +121,9 @@ std::optional<EvacuationOrder> Evacuation::due() const {
             if (vetoed_ && !touched_ && !vmi_gone_ && launcher_.alive) {
                 return EvacuationOrder{EvacuationStep::touch, {}};
             }
-            break;
+            // What was left alone may have begun since, and while it runs no guest is asked to shut
+            // down. One in post-copy is never aborted.
+            return mark_stays() && !launcher_.post_copy ? removal() : std::nullopt;
     }
     return std::nullopt;
 }
@@ -156,7 +154,9 @@ std::optional<EvacuationOrder> Evacuation::request() const {
     if (settings_.stamp && !stamp_useless_) {
         return EvacuationOrder{EvacuationStep::stamp, {}};
     }
-    if (!eviction_useless_ && !outlook_.pod_failed) {
+    // By the mark of another node KubeVirt would take it for moved already, and do nothing.
+    const bool marked_elsewhere = vmi_ && !vmi_->marked_node.empty();
+    if (!eviction_useless_ && !outlook_.pod_failed && !marked_elsewhere) {
         return EvacuationOrder{would_be_marked_ ? EvacuationStep::evict : EvacuationStep::dry_run,
                                {}};
     }
@@ -166,36 +166,9 @@ std::optional<EvacuationOrder> Evacuation::request() const {
     return std::nullopt;
 }
 
-/// The mark first: with it set KubeVirt makes a new migration for each one that is deleted (dossier
-/// §16), but not without the Node object, and then takes no mark back. Then what is under way, by
-/// its phase, and then what may have come meanwhile.
-std::optional<EvacuationOrder> Evacuation::taking_back() const {
-    const bool announced = vmi_ && vmi_->strategy == EvictionStrategy::external;
-    const bool marked = is_marked_by_kubevirt() || (requested_ && !ours_) || perhaps_requested_;
-    const bool in_vain = vmi_ && vmi_->node_gone;
-    if (marked && !mark_cancelled_ && !announced && !in_vain) {
-        return EvacuationOrder{EvacuationStep::cancel_mark, {}};
-    }
-    for (const auto& move : moves_) {
-        if (move.is_final()) {
-            continue;
-        }
-        // Also of one that was deleted just before: it may have been handed off meanwhile.
-        if (move.phase == MovePhase::prepared && !move.target_pod.empty() &&
-            !has(targets_removed_, move.target_pod)) {
-            return EvacuationOrder{EvacuationStep::delete_target, move.target_pod};
-        }
-        if (!has(taken_back_, move.name)) {
-            return EvacuationOrder{EvacuationStep::delete_move, move.name};
-        }
-    }
-    // After a restart nothing is known of the one that runs.
-    const bool begun = requested_ || perhaps_requested_ || mark_cancelled_ ||
-                       !taken_back_.empty() || launcher_.migrating;
-    if (begun && !listed_again_ && unfinished() == nullptr) {
-        return EvacuationOrder{EvacuationStep::list_moves, {}};
-    }
-    return std::nullopt;
+/// Nobody was told that it is to be moved, and no way to tell is left.
+bool Evacuation::is_unheard() const {
+    return read_live_ && moves_known_ && !requested_ && !is_marked_by_kubevirt() && !request();
 }
 
 std::optional<SteadyTime> Evacuation::wake(SteadyTime now) const {
@@ -320,6 +293,7 @@ void Evacuation::take_outcome(const EvacuationOrder& order, StepOutcome outcome)
             break;
         case EvacuationStep::cancel_mark:
             mark_cancelled_ = true;
+            cancel_refused_ = !done;
             break;
         case EvacuationStep::delete_move:
         case EvacuationStep::delete_target:

@@ -7,6 +7,25 @@
 
 namespace scout::migration {
 
+namespace {
+
+/// There must be one.
+const ShutdownPriority& step_of(const NodeShutdown& shutdown, std::int64_t priority) {
+    const auto lower = [](const ShutdownPriority& a, const ShutdownPriority& b) {
+        return a.priority < b.priority;
+    };
+    // The highest one that the pod reaches, or else the lowest of all.
+    auto chosen = std::min_element(shutdown.by_priority.begin(), shutdown.by_priority.end(), lower);
+    for (auto one = shutdown.by_priority.begin(); one != shutdown.by_priority.end(); ++one) {
+        if (one->priority <= priority && one->priority > chosen->priority) {
+            chosen = one;
+        }
+    }
+    return *chosen;
+}
+
+}  // namespace
+
 std::optional<std::chrono::seconds> shutdown_grace(const NodeShutdown& shutdown,
                                                    std::int64_t priority) {
     using std::chrono::seconds;
@@ -18,17 +37,13 @@ std::optional<std::chrono::seconds> shutdown_grace(const NodeShutdown& shutdown,
             priority >= critical_priority ? shutdown.critical : shutdown.total - shutdown.critical;
         return std::chrono::floor<seconds>(std::max(own, std::chrono::milliseconds{0}));
     }
-    const auto lower = [](const ShutdownPriority& a, const ShutdownPriority& b) {
-        return a.priority < b.priority;
-    };
-    // The highest one that the pod reaches, or else the lowest of all.
-    auto chosen = std::min_element(shutdown.by_priority.begin(), shutdown.by_priority.end(), lower);
-    for (auto one = shutdown.by_priority.begin(); one != shutdown.by_priority.end(); ++one) {
-        if (one->priority <= priority && one->priority > chosen->priority) {
-            chosen = one;
-        }
-    }
-    return chosen->grace;
+    return step_of(shutdown, priority).grace;
+}
+
+bool handler_stops_with_vms(const NodeShutdown& shutdown) {
+    static_assert(handler_priority < critical_priority);
+    return shutdown.by_priority.empty() ||
+           &step_of(shutdown, 0) == &step_of(shutdown, handler_priority);
 }
 
 std::optional<std::chrono::seconds> shutdown_grace(const NodeShutdown& shutdown,

@@ -30,6 +30,15 @@ struct NodeShutdown {
 [[nodiscard]] std::optional<std::chrono::seconds> shutdown_grace(const NodeShutdown& shutdown,
                                                                  std::int64_t priority = 0);
 
+/// That of virt-handler (KubeVirt's PriorityClass kubevirt-cluster-critical). It is less than the
+/// 2,000,000,000 from which on the kubelet counts pods as critical.
+inline constexpr std::int64_t handler_priority = 1'000'000'000;
+
+/// Whether virt-handler is told to stop together with pods that have no priority: it ends then, and
+/// begins no migration any more. So it is unless shutdownGracePeriodByPodPriority has a step
+/// between them.
+[[nodiscard]] bool handler_stops_with_vms(const NodeShutdown& shutdown);
+
 /// What the node's login manager (logind) tells of its shutdown. It waits for those who hold a
 /// delay lock, the kubelet among them, and never longer than its own limit.
 struct LoginManager {

@@ -33,7 +33,8 @@ inline constexpr std::size_t protection_verdicts = 6;
 struct KubeletGraces {
     /// evictionMaxPodGracePeriod; none: it has no soft threshold, and evicts at hard ones alone.
     std::optional<std::chrono::seconds> soft;
-    /// When its node shuts down; none: it does not wait for pods.
+    /// When its node shuts down; none: it does not wait for pods, or virt-handler stops with them
+    /// (handler_stops_with_vms()), so that the time is of no use to a move.
     std::optional<std::chrono::seconds> shutdown;
 
     friend bool operator==(const KubeletGraces&, const KubeletGraces&) = default;

@@ -90,6 +90,22 @@ TEST_F(EvacuationTimeTest, NodeThatShutsDownLeavesNobodyMoreTimeThanItsPods) {
     EXPECT_EQ(allowed("a"), true);
 }
 
+TEST_F(EvacuationTimeTest, WhereVirtHandlerStopsWithTheNodeNobodyIsHeldNorMoved) {
+    hear_rules();
+    vm("a");
+    vm("b");
+    evacuations->node_shuts_down(300s, true);
+    say("pa", marked("a"));
+    settle();
+    EXPECT_EQ(allowed("a"), true);
+    EXPECT_THAT(reason_of("pa"), HasSubstr("virt-handler with it"));
+    EXPECT_THAT(steps, ElementsAre("read-vmi"));
+    evacuations->node_shuts_down(std::nullopt);
+    say("pb", marked("b"));
+    settle();
+    EXPECT_EQ(allowed("b"), false);
+}
+
 /// Of an API server that takes seconds for everything.
 TEST_F(EvacuationTimeTest, WhatIsHeldWaitsLongerForItsVmiThanTheDecision) {
     hear_rules();

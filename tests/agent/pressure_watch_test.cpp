@@ -219,11 +219,21 @@ TEST_F(PressureWatchTest, TheKubeletsGraceIsThatOfNow) {
     EXPECT_EQ(watch->pressure().kubelet_grace(60s), 1s);
 }
 
+/// In its shutdown virt-handler stops with the VMs, and nothing is moved in that time.
+TEST_F(PressureWatchTest, TimeThatIsOfNoUseToAMoveIsNotReported) {
+    make(memory_alone + "shutdownGracePeriod: 60s\nshutdownGracePeriodCriticalPods: 10s\n");
+    look();
+    const auto report = watch->teller().next(clock.steady());
+    ASSERT_TRUE(report && report->graces);
+    EXPECT_EQ(report->graces->shutdown, std::nullopt);
+}
+
 TEST_F(PressureWatchTest, WhatItKnowsIsReportedWhenItIsWorthAMessage) {
     make(head +
          "evictionHard: {memory.available: 100Mi}\nevictionSoft: {memory.available: 1Gi}\n"
          "evictionSoftGracePeriod: {memory.available: 30s}\nevictionMaxPodGracePeriod: 300\n"
-         "shutdownGracePeriod: 60s\n");
+         "shutdownGracePeriodByPodPriority: [{priority: 0, shutdownGracePeriodSeconds: 60}, "
+         "{priority: 1000000000, shutdownGracePeriodSeconds: 10}]\n");
     add_launchers(7);
     auto& teller = watch->teller();
     EXPECT_FALSE(teller.is_due(clock.steady())) << "nothing was looked at yet";

@@ -33,6 +33,7 @@ public:
         world_.pod_failed = world_.dice(10) == 0;
         world_.stuck = world_.dice(4) == 0;
         world_.endless = world_.dice(4) == 0;
+        world_.drained = world_.dice(6) == 0;
         outlook_.budget.ends = std::chrono::seconds{5 + world_.dice(90)};
         outlook_.duration = milliseconds{world_.dice(20'000)};
         if (world_.dice(8) == 0) {
@@ -65,7 +66,8 @@ public:
         const auto stop_by = end - settings_.reserve;
         if (given_up_at_ && up_since_ <= *given_up_at_ && *given_up_at_ <= stop_by - 3s &&
             world_.exists && !world_.vmi.deleting && world_.vmi.node == "n1" &&
-            world_.vmi.strategy != EvictionStrategy::external) {
+            world_.vmi.strategy != EvictionStrategy::external && !world_.drained &&
+            !marked_again_) {
             EXPECT_EQ(world_.vmi.marked_node, "") << "KubeVirt goes on to move it";
         }
         EXPECT_TRUE(machine_->state() == EvacuationState::moved ||
@@ -126,6 +128,14 @@ private:
                 break;
             case 6:
                 world_.stuck = !world_.stuck;
+                break;
+            case 7:
+            case 8:
+                // Somebody evicts its launcher, as kubectl drain does every five seconds.
+                if (world_.eviction() == EvictionOutcome::marked) {
+                    marked_again_ = true;
+                    world_.vmi.marked_node = world_.vmi.node;
+                }
                 break;
             default:
                 break;
@@ -228,6 +238,9 @@ private:
             case Step::create_move:
                 return world_.create_move();
             case Step::cancel_mark:
+                if (world_.drained) {
+                    return Outcome::refused;
+                }
                 world_.vmi.marked_node.clear();
                 return Outcome::done;
             case Step::delete_move:
@@ -302,7 +315,12 @@ private:
         }
         ++checked_;
         const auto* const move = world_.unfinished();
-        const bool others = move == nullptr || world_.post_copy || move->born > cancel_at - 4s;
+        // Where the mark stays what is not handed off is left alone, and ended when it is.
+        const bool left =
+            (world_.drained || marked_again_) && move != nullptr &&
+            (move->facts.phase < MovePhase::prepared || move->handed_off > cancel_at - 4s);
+        const bool others =
+            move == nullptr || world_.post_copy || move->born > cancel_at - 4s || left;
         EXPECT_TRUE(others || move->asked_to_end) << "the reserve is spent on " << move->facts.name;
         // Three seconds of it are for the steps that lead to the order.
         if (world_.abort_takes + 3s <= outlook_.abort_time && lost_at_ < cancel_at) {
@@ -331,6 +349,7 @@ private:
     bool was_listed_ = false;
     bool told_unfinished_ = false;
     bool knows_deletion_ = false;
+    bool marked_again_ = false;
     bool vetoed_ = false;
     unsigned touches_ = 0;  ///< that were answered
     unsigned restarts_ = 0;

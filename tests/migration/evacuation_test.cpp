@@ -181,6 +181,110 @@ TEST_F(EvacuationTest, NothingIsTriedOnANodeWithoutNodeObject) {
     EXPECT_FALSE(next());
 }
 
+/// virt-handler asks once, and ends.
+TEST_F(EvacuationTest, WhereVirtHandlerStopsWithItsNodeNothingIsHeld) {
+    auto shuts_down = outlook();
+    shuts_down.handler_stops = true;
+    mark(shuts_down);
+    expect_read(movable());
+    EXPECT_EQ(machine.state(), State::released);
+    EXPECT_THAT(machine.reason(), HasSubstr("virt-handler with it"));
+    EXPECT_FALSE(vetoes());
+}
+
+TEST_F(EvacuationTest, WhatHasNotBegunWhenVirtHandlerStopsIsTakenBack) {
+    on_its_way();
+    auto shuts_down = outlook();
+    shuts_down.handler_stops = true;
+    machine.saw_outlook(shuts_down, now);
+    EXPECT_EQ(machine.state(), State::given_up);
+    expect(Step::cancel_mark, StepOutcome::done);
+    expect(Step::delete_move, StepOutcome::done, "k-1");
+}
+
+TEST_F(EvacuationTest, WhatRunsWhenVirtHandlerStopsGoesOn) {
+    on_its_way(MovePhase::running);
+    migrating();
+    auto shuts_down = outlook();
+    shuts_down.handler_stops = true;
+    machine.saw_outlook(shuts_down, now);
+    EXPECT_EQ(machine.state(), State::moving);
+}
+
+/// By a mark of another node KubeVirt says "in progress" to every eviction, and moves nothing.
+TEST_F(EvacuationTest, AMarkOfAnotherNodeLeavesAMigrationOfOurs) {
+    auto elsewhere = movable();
+    elsewhere.marked_node = "n7";
+    mark();
+    expect_read(elsewhere);
+    expect_list({});
+    expect(Step::create_move, StepOutcome::done);
+    moves({{.name = "virt-scout-1", .phase = MovePhase::scheduling}});
+    EXPECT_EQ(machine.state(), State::moving);
+}
+
+/// On a node with KubeVirt's drain taint it takes no mark back, and makes another migration for
+/// each that is deleted.
+TEST_F(EvacuationTest, WhereTheMarkStaysWhatHasNotBegunIsLeftAndTheStopGoesOn) {
+    on_its_way();
+    machine.saw_outlook(moved_in(100s), now);
+    ASSERT_EQ(machine.state(), State::given_up);
+    expect(Step::cancel_mark, StepOutcome::refused);
+    expect_list({{.name = "k-1", .phase = MovePhase::pending}});
+    EXPECT_EQ(machine.state(), State::released);
+    EXPECT_FALSE(vetoes());
+    EXPECT_FALSE(next()) << "nobody was refused a stop, so nobody need be touched";
+}
+
+/// While it runs virt-handler asks no guest to shut down.
+TEST_F(EvacuationTest, WhatWasLeftAloneAndBeginsAllTheSameIsTakenBack) {
+    on_its_way();
+    machine.saw_outlook(moved_in(100s), now);
+    expect(Step::cancel_mark, StepOutcome::refused);
+    expect_list({{.name = "k-1", .phase = MovePhase::pending}});
+    ASSERT_EQ(machine.state(), State::released);
+    moves({{.name = "k-1", .phase = MovePhase::prepared, .target_pod = "p-1"}});
+    expect(Step::delete_target, StepOutcome::done, "p-1");
+    EXPECT_FALSE(next());
+    moves({{.name = "k-2", .phase = MovePhase::running, .target_pod = "p-2"}});
+    machine.saw_launcher({.alive = true, .marked = true, .post_copy = true, .migrating = true},
+                         now);
+    EXPECT_FALSE(next()) << "its guest would be lost";
+    migrating();
+    expect(Step::delete_move, StepOutcome::done, "k-2");
+    EXPECT_FALSE(next());
+}
+
+TEST_F(EvacuationTest, WhereTheMarkIsSetAgainNewcomersAreNotDeletedForEver) {
+    on_its_way();
+    ASSERT_TRUE(vetoes());
+    machine.saw_outlook(moved_in(100s), now);
+    expect(Step::cancel_mark, StepOutcome::done);
+    expect(Step::delete_move, StepOutcome::done, "k-1");
+    moves({{.name = "k-2", .phase = MovePhase::pending}});
+    expect(Step::delete_move, StepOutcome::done, "k-2");
+    moves({{.name = "k-3", .phase = MovePhase::pending}});
+    expect_list({{.name = "k-3", .phase = MovePhase::scheduling}});
+    EXPECT_EQ(machine.state(), State::released);
+    expect(Step::touch, StepOutcome::done);
+}
+
+/// KubeVirt waits after its own evacuations alone (dossier §6.5).
+TEST_F(EvacuationTest, AfterSomebodysMigrationThatFailedTheNextOneFollowsAtOnce) {
+    mark();
+    expect_read(movable());
+    expect_list({{.name = "by-hand", .phase = MovePhase::running, .target_pod = "p-0"}});
+    ASSERT_EQ(machine.state(), State::moving);
+    pass(15s);
+    moves({{.name = "by-hand", .phase = MovePhase::failed, .target_pod = "p-0"}});
+    EXPECT_EQ(machine.state(), State::held);
+    expect(Step::dry_run, StepOutcome::done);
+    expect(Step::evict, StepOutcome::done);
+    kubevirt_marks();
+    moves({{.name = "k-1", .phase = MovePhase::scheduling}});
+    EXPECT_EQ(machine.state(), State::moving);
+}
+
 TEST_F(EvacuationTest, OneThatDoesNotFitIsReleasedAtOnceSoThatItsGuestHasAllTheTime) {
     mark(moved_in(33s));
     expect_read(movable());

@@ -23,6 +23,7 @@ struct Move {
     MoveFacts facts;
     SteadyTime born;
     SteadyTime next_phase;
+    SteadyTime handed_off{};            ///< when it left Scheduling
     std::optional<SteadyTime> aborted;  ///< when an abort that was asked for is through
     bool asked_to_end = false;
     bool unseen = false;  ///< its object is gone, and the launcher not yet through
@@ -93,6 +94,7 @@ struct World {
             fail_move(move);
         } else if (move.facts.phase != MovePhase::running) {
             move.facts.phase = static_cast<MovePhase>(static_cast<int>(move.facts.phase) + 1);
+            move.handed_off = move.facts.phase == MovePhase::prepared ? now : move.handed_off;
             if (move.asked_to_end && move.facts.phase == MovePhase::running) {
                 abort(move);
             }
@@ -151,6 +153,7 @@ struct World {
     bool pod_failed = false;
     bool post_copy = false;
     bool endless = false;  ///< the guest writes faster than is copied
+    bool drained = false;  ///< the node has KubeVirt's drain taint: marks stay
     milliseconds abort_takes{0};
     VmiFacts vmi;
     std::vector<Move> moves;

@@ -34,6 +34,21 @@ TEST(NodeShutdownTest, APodBelongsToTheHighestPriorityThatItReaches) {
     EXPECT_EQ(shutdown_grace(shutdown, -100), 20s);
 }
 
+/// virt-handler has a priority of its own, and is not critical to the kubelet.
+TEST(NodeShutdownTest, VirtHandlerStopsWithVmsUnlessAStepIsBetweenThem) {
+    EXPECT_TRUE(handler_stops_with_vms({.total = 330s, .critical = 30s, .by_priority = {}}));
+    const auto with = [](std::vector<ShutdownPriority> steps) {
+        return handler_stops_with_vms({.total = {}, .critical = {}, .by_priority = steps});
+    };
+    EXPECT_TRUE(with({{.priority = 0, .grace = 300s}}));
+    EXPECT_TRUE(with({{.priority = 0, .grace = 300s}, {.priority = 2'000'000'000, .grace = 10s}}));
+    EXPECT_TRUE(with({{.priority = 1'000'000'001, .grace = 1s}, {.priority = 5, .grace = 1s}}))
+        << "below the lowest step it is that one";
+    EXPECT_FALSE(
+        with({{.priority = 0, .grace = 300s}, {.priority = handler_priority, .grace = 9s}}));
+    EXPECT_FALSE(with({{.priority = 10'000, .grace = 9s}, {.priority = 0, .grace = 300s}}));
+}
+
 TEST(NodeShutdownTest, TheLoginManagerWaitsForALockAndNoLongerThanItsLimit) {
     const NodeShutdown shutdown{.total = 60s, .critical = 10s, .by_priority = {}};
     const LoginManager idle{.shutting_down = true, .kubelet_delays = true, .longest_delay = 90s};

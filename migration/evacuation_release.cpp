@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// How what was given up is taken back, and the stop goes on.
+#include <algorithm>
+#include <utility>
+
+#include "migration/evacuation.h"
+
+namespace scout::migration {
+namespace {
+
+bool has(const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+}  // namespace
+
+void Evacuation::give_up(Reason reason) {
+    enter(EvacuationState::given_up, std::move(reason));
+    if (is_taken_back()) {
+        enter(EvacuationState::released, {why_, std::move(reason_)});
+    }
+}
+
+/// One in post-copy is never aborted.
+bool Evacuation::runs_into_the_reserve(SteadyTime now) const noexcept {
+    return settings_.act && launcher_.alive && launcher_.migrating && !launcher_.post_copy &&
+           now < ends_at();
+}
+
+/// As on a node that is drained, or it is set again, as by whoever evicts every few seconds.
+/// KubeVirt then makes another migration at once for each that is deleted (dossier §16).
+bool Evacuation::mark_stays() const noexcept {
+    return cancel_refused_ || (mark_cancelled_ && taken_back_.size() > 1);
+}
+
+/// One that was not handed off keeps no guest from shutting down.
+bool Evacuation::is_left_alone(const MoveFacts& move) const noexcept {
+    return mark_stays() && move.phase < MovePhase::prepared;
+}
+
+/// A migration for which the stop waits.
+const MoveFacts* Evacuation::in_the_way() const {
+    const auto found = std::find_if(moves_.begin(), moves_.end(), [this](const auto& move) {
+        return !move.is_final() && !is_left_alone(move);
+    });
+    return found == moves_.end() ? nullptr : &*found;
+}
+
+/// Nor is anything under way that would have to be. The object of a migration may be gone before
+/// the launcher has aborted it, and the guest is asked to shut down only after that.
+bool Evacuation::is_taken_back() const {
+    return !is_requesting() && !taking_back() && in_the_way() == nullptr && !launcher_.migrating;
+}
+
+/// Of what is under way, by its phase.
+std::optional<EvacuationOrder> Evacuation::removal() const {
+    for (const auto& move : moves_) {
+        if (move.is_final() || is_left_alone(move)) {
+            continue;
+        }
+        // Also of one that was deleted just before: it may have been handed off meanwhile.
+        if (move.phase == MovePhase::prepared && !move.target_pod.empty() &&
+            !has(targets_removed_, move.target_pod)) {
+            return EvacuationOrder{EvacuationStep::delete_target, move.target_pod};
+        }
+        if (!has(taken_back_, move.name)) {
+            return EvacuationOrder{EvacuationStep::delete_move, move.name};
+        }
+    }
+    return std::nullopt;
+}
+
+/// The mark first: with it set KubeVirt makes a new migration for each one that is deleted (dossier
+/// §16), but not without the Node object, and then takes no mark back. Then what is under way, and
+/// then what may have come meanwhile.
+std::optional<EvacuationOrder> Evacuation::taking_back() const {
+    const bool announced = vmi_ && vmi_->strategy == EvictionStrategy::external;
+    const bool marked = is_marked_by_kubevirt() || (requested_ && !ours_) || perhaps_requested_;
+    const bool in_vain = vmi_ && vmi_->node_gone;
+    if (marked && !mark_cancelled_ && !announced && !in_vain) {
+        return EvacuationOrder{EvacuationStep::cancel_mark, {}};
+    }
+    if (auto order = removal()) {
+        return order;
+    }
+    // After a restart nothing is known of the one that runs.
+    const bool begun = requested_ || perhaps_requested_ || mark_cancelled_ ||
+                       !taken_back_.empty() || launcher_.migrating;
+    if (begun && !listed_again_ && in_the_way() == nullptr) {
+        return EvacuationOrder{EvacuationStep::list_moves, {}};
+    }
+    return std::nullopt;
+}
+
+}  // namespace scout::migration
