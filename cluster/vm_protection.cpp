@@ -52,16 +52,18 @@ std::string raise_advice(migration::StopLimit limit, seconds needed) {
     const auto time = std::to_string(needed.count());
     if (limit == migration::StopLimit::kubelet) {
         return "on its node give the kubelet an evictionMaxPodGracePeriod (with soft thresholds) "
-               "and a shutdownGracePeriod of at least " +
-               time + " s";
+               "and a shutdownGracePeriodByPodPriority of at least " +
+               time + " s for VMs, with a step of its own for virt-handler (1000000000)";
     }
     const auto grace = std::max(needed - migration::launcher_patience, seconds{1});
-    auto advice =
-        "terminationGracePeriodSeconds: " + std::to_string(grace.count()) + " in the VM's template";
+    auto advice = "terminationGracePeriodSeconds: " + std::to_string(grace.count()) +
+                  " in the VM's template, from its next start on";
     if (needed <= seconds{most_grace_seconds}) {
-        advice += ", or its annotation " + std::string{kube::grace_key} + ": \"" + time + "\"";
+        advice += "; or, from its next launcher on, a move's target too, " +
+                  std::string{kube::grace_key} + ": \"" + time +
+                  "\" as an annotation of the VMI or a label of its namespace";
     }
-    return advice + "; it holds for launchers that start then, as for a move";
+    return advice;
 }
 
 std::string advice_for(const migration::ProtectionFacts& facts,
@@ -145,16 +147,14 @@ ProtectionRules::ProtectionRules(const kube::KubeVirt* kubevirt, const kube::Sco
     std::vector<std::string> faults;
     rules_ = evacuation_rules(config, kubevirt, faults);
     everywhere_ = look_for_hook(config != nullptr, plugin);
-    if (plugin != nullptr && !plugin->hooks.empty()) {
-        left_out_ = left_out_by(plugin->hooks.front().condition);
-    }
+    left_out_ = left_out_by(plugin);
 }
 
 /// The leader puts the Plugin in place in mode act alone, so it tells the mode where the
 /// ScoutConfig is not among the objects.
 ProtectionRules::Obstacle ProtectionRules::look_for_hook(bool has_config,
                                                          const kube::Plugin* plugin) const {
-    const bool there = plugin != nullptr && !plugin->hooks.empty();
+    const bool there = own_hook(plugin) != nullptr;
     if (kubevirt_ != nullptr && !rules_.hooks) {
         return {"KubeVirt lists no feature gate " + std::string{hooks_gate} +
                     ", so it asks nobody before it stops a guest",

@@ -74,7 +74,9 @@ private:
     [[nodiscard]] std::string advice_for_moved() const {
         return answer_.cancel.possible
                    ? "cancel the mark: back on " + vm_.mark + " it would be moved away again"
-                   : "the mark does no harm while it is elsewhere";
+                   : "while it is elsewhere KubeVirt answers every eviction of it as if it were "
+                     "moved, "
+                     "and moves nothing: migrate it by hand where it has to go";
     }
     [[nodiscard]] std::string advice_to_cancel(const std::string& otherwise) const {
         return answer_.cancel.possible ? "if it shall stay: cancel the mark" : otherwise;

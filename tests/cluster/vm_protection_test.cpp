@@ -120,6 +120,13 @@ const std::vector<Row> obstacles{
      ProtectionVerdict::no_hook, "no Plugin object virt-scout", "Protecting"},
     {"its node's agent is silent", [](auto& all) { all.plugins = {our_plugin({"n1"})}; },
      ProtectionVerdict::no_hook, "no agent that is alive", "agent on its node"},
+    {"the same, behind somebody else's hook",
+     [](auto& all) {
+         all.plugins = {our_plugin({"n1"})};
+         auto& hooks = all.plugins.front().hooks;
+         hooks.insert(hooks.begin(), kube::NodeHook{});
+     },
+     ProtectionVerdict::no_hook, "no agent that is alive", "agent on its node"},
     {"another node's agent is silent", [](auto& all) { all.plugins = {our_plugin({"n2"})}; },
      ProtectionVerdict::guarded, "45 s", ""},
     {"its node is gone", [](auto& all) { all.nodes = {node("n2")}; }, ProtectionVerdict::no_hook,
@@ -148,9 +155,10 @@ const std::vector<Row> obstacles{
      ProtectionVerdict::not_migratable, "virtiofs shares end", ""},
     {"too big", [](auto& all) { all.vmis.front().memory = SharedText{"64Gi"}; },
      ProtectionVerdict::too_big, "at best",
-     R"(terminationGracePeriodSeconds: 110 in the VM's template, or its annotation virt-scout.io/launcher-grace-seconds: "125")"},
+     R"(terminationGracePeriodSeconds: 110 in the VM's template, from its next start on; or, from its next launcher on, a move's target too, virt-scout.io/launcher-grace-seconds: "125" as an annotation)"},
     {"too big for any annotation", [](auto& all) { all.vmis.front().memory = SharedText{"3Ti"}; },
-     ProtectionVerdict::too_big, "at best", "in the VM's template; it holds"},
+     ProtectionVerdict::too_big, "at best",
+     "terminationGracePeriodSeconds: 5305 in the VM's template, from its next start on"},
     {"too slow", [](auto& all) { all.kubevirts.front().migrations.bandwidth = SharedText{"1Mi"}; },
      ProtectionVerdict::too_big, "given up", "raise the bandwidth"},
     {"its memory is no quantity", [](auto& all) { all.vmis.front().memory = SharedText{"much"}; },
