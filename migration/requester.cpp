@@ -82,12 +82,17 @@ RequestAnswer workload_update(const RequestFacts& facts) {
 
 /// We make them where KubeVirt makes no evacuation of an eviction. Anyone may use such a name.
 RequestAnswer own_move(const RequestFacts& facts) {
+    if (facts.name.starts_with(forecast_move_prefix)) {
+        return answer(Requester::forecast,
+                      "a migration of virt-scout, by its name ahead of pressure that it expected",
+                      false);
+    }
     return facts.node_shutting_down
                ? answer(Requester::shutdown, "a migration of virt-scout while its node shut down",
                         false)
                : answer(Requester::node_pressure,
-                        "a migration of virt-scout, which begins none but for a launcher that was "
-                        "told to stop",
+                        "a migration of virt-scout, which begins those of such a name for "
+                        "launchers that were told to stop",
                         facts.told_to_stop || facts.evicted_by_kubelet);
 }
 

@@ -33,6 +33,8 @@ inline constexpr std::string_view requester_annotation = "virt-scout.io/requeste
 inline constexpr std::string_view mode_annotation = "virt-scout.io/migration-mode";
 /// Names of migrations that we make begin so, and the names of none of KubeVirt's own.
 inline constexpr std::string_view own_move_prefix = "virt-scout-";
+/// Those of them that we make ahead of pressure that is expected.
+inline constexpr std::string_view forecast_move_prefix = "virt-scout-forecast-";
 
 struct RequestFacts {
     std::string name;         ///< of the VMIM

@@ -44,6 +44,7 @@ const std::vector<RequestCase> marked_moves{
     {{.name = "virt-scout-x", .told_to_stop = true}, Requester::node_pressure},
     {{.name = "virt-scout-x", .node_shutting_down = true}, Requester::shutdown, false},
     {{.name = "virt-scout-x", .recorded = "forecast"}, Requester::forecast},
+    {{.name = "virt-scout-forecast-x"}, Requester::forecast, false},
     {{.name = "kubevirt-evacuation-a"}, Requester::drain, false},
     {{.name = "u", .workload_update = true, .priority = "system-critical"},
      Requester::launcher_update},
