@@ -136,6 +136,8 @@ json::object values(const SettingsInForce& settings) {
                             {"reserveSeconds", evacuation.reserve.count()},
                             {"patienceSeconds", evacuation.patience.count()},
                             {"escalation", migration::to_string(evacuation.escalation)}};
+    values["pressure"] = {{"mode", to_string(settings.relief.mode)},
+                          {"movesPerMinute", settings.relief.moves_per_minute}};
     values["historyKeep"] = format_duration(settings.history_keep);
     return values;
 }
@@ -165,6 +167,7 @@ SettingsInForce settings_in_force(const LevelSettings& given, const kube::ScoutC
                                          config == nullptr ? nullptr : &config->placement);
     settings.faults = settings.placement.faults;
     settings.evacuation = evacuation_rules(config, kubevirt, settings.faults);
+    settings.relief = relief_rules(config, settings.faults);
     if (config == nullptr) {
         return settings;
     }
@@ -187,7 +190,8 @@ std::string summary(const SettingsInForce& settings) {
            "; a node counts until it has been cordoned for " +
            format_duration(levels.cordoned_for) + " or not Ready for " +
            format_duration(levels.not_ready_for) + "; " + placement_summary(settings.placement) +
-           "; " + summary(settings.evacuation) + "; what became of launchers and migrations is " +
+           "; " + summary(settings.evacuation) + "; " + summary(settings.relief) +
+           "; what became of launchers and migrations is " +
            (settings.history_keep.count() == 0
                 ? std::string{"not kept"}
                 : "kept for " + format_duration(settings.history_keep));

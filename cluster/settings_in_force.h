@@ -9,6 +9,7 @@
 #include "cluster/evacuation_rules.h"
 #include "cluster/levels.h"
 #include "cluster/placement_rules.h"
+#include "cluster/relief_rules.h"
 #include "kube/objects/kubevirt.h"
 #include "kube/objects/scout_config.h"
 #include "migration/verdict.h"
@@ -34,6 +35,7 @@ struct SettingsInForce {
     LevelSettings levels;
     PlacementRules placement;  ///< its faults are among those here
     EvacuationRules evacuation;
+    ReliefRules relief;
     /// What became of launchers and migrations is told for so long; 0: not after they are gone.
     std::chrono::milliseconds history_keep = std::chrono::hours{24};
     /// What the ScoutConfig says and is not obeyed, with the reason; what was given is in its

@@ -26,12 +26,14 @@ Result<ScoutConfig> decode_scout_config(JsonObject& object) {
                             Field{"reserveSeconds", config.evacuation_reserve},
                             Field{"patienceSeconds", config.evacuation_patience},
                             Field{"escalation", config.evacuation_escalation}};
+    const Nested pressure{"pressure", Field{"mode", config.pressure_mode},
+                          Field{"movesPerMinute", config.pressure_moves_per_minute}};
     const Nested history{"history", Field{"keep", config.history_keep}};
-    auto status =
-        object.read(metadata(config.meta, Field{"generation", config.generation}),
-                    Nested{"spec", levels, Field{"placement", placement}, evacuation, history},
-                    Nested{"status", Field{"observedGeneration", config.observed_generation},
-                           Field{"conditions", config.conditions}});
+    auto status = object.read(
+        metadata(config.meta, Field{"generation", config.generation}),
+        Nested{"spec", levels, Field{"placement", placement}, evacuation, pressure, history},
+        Nested{"status", Field{"observedGeneration", config.observed_generation},
+               Field{"conditions", config.conditions}});
     return decoded(std::move(config), std::move(status));
 }
 

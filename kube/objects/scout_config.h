@@ -33,6 +33,8 @@ struct ScoutConfig {
     SharedText evacuation_escalation;  ///< none, auto-converge, post-copy, pause
     std::optional<std::int64_t> evacuation_reserve;
     std::optional<std::int64_t> evacuation_patience;
+    SharedText pressure_mode;  ///< observe, act
+    std::optional<std::int64_t> pressure_moves_per_minute;
     SharedText history_keep;  ///< a duration
 
     std::int64_t observed_generation = 0;

@@ -97,6 +97,31 @@ TEST(SettingsInForceTest, HowLongWhatBecameOfVmsIsKeptIsSaid) {
                                                 HasSubstr("168h at most"), HasSubstr("169h"))));
 }
 
+TEST(SettingsInForceTest, NothingIsMovedForExpectedPressureUnlessSomebodyAsksForIt) {
+    auto object = config();
+    EXPECT_EQ(settings_in_force(given, &object, nullptr).relief, ReliefRules{});
+    EXPECT_EQ(ReliefRules{}.mode, ReliefMode::observe);
+    object.pressure_mode = SharedText{"act"};
+    object.pressure_moves_per_minute = 60;
+    const auto acts = settings_in_force(given, &object, nullptr);
+    EXPECT_EQ(acts.relief, (ReliefRules{.mode = ReliefMode::act, .moves_per_minute = 60}));
+    EXPECT_THAT(acts.faults, IsEmpty());
+    EXPECT_THAT(summary(acts), HasSubstr("60 in a minute at most"));
+    const auto body = boost::json::parse(status_body(object, acts, protection, now));
+    EXPECT_EQ(body.at("status").at("inForce").at("pressure"),
+              boost::json::parse(R"({"mode":"act","movesPerMinute":60})"));
+
+    object.pressure_mode = SharedText{"always"};
+    for (const auto wrong : {0, 61, -1}) {
+        object.pressure_moves_per_minute = wrong;
+        const auto settings = settings_in_force(given, &object, nullptr);
+        EXPECT_EQ(settings.relief, ReliefRules{}) << "never more than was asked for";
+        EXPECT_THAT(settings.faults,
+                    ElementsAre(AllOf(HasSubstr("spec.pressure.mode"), HasSubstr("always")),
+                                AllOf(HasSubstr("movesPerMinute"), HasSubstr("1 to 60"))));
+    }
+}
+
 TEST(SettingsInForceTest, WhatASchemaOfAnotherVersionLetThroughIsNotObeyedAndIsSaid) {
     auto object = config();
     object.layer = SharedText{"all"};

@@ -336,7 +336,8 @@ TEST(ScoutConfigDecoderTest, ReadsWhatIsAskedAndWhatWasTold) {
       "metadata":{"name":"default","uid":"u","resourceVersion":"3","generation":7},
       "spec":{"levels":{"layer":"truth","machineType":"pc","cordonedFor":"5m"},
         "placement":{"requireHostModelMigratabilityLevel":50,
-          "preferredHostModelMigratabilityLevel":{"level":70,"weight":2}}},
+          "preferredHostModelMigratabilityLevel":{"level":70,"weight":2}},
+        "pressure":{"mode":"act","movesPerMinute":7}},
       "status":{"observedGeneration":6,"conditions":[{"type":"InForce","status":"True",
         "message":"all of it","lastTransitionTime":"2026-11-27T10:00:00Z"}]}})");
 
@@ -349,6 +350,8 @@ TEST(ScoutConfigDecoderTest, ReadsWhatIsAskedAndWhatWasTold) {
     EXPECT_EQ(config->placement.required, 50);
     EXPECT_FALSE(config->placement.prefered);
     EXPECT_EQ(config->placement.preferred, (kube::PreferredLevel{.level = 70, .weight = 2}));
+    EXPECT_EQ(config->pressure_mode, "act");
+    EXPECT_EQ(config->pressure_moves_per_minute, 7);
     EXPECT_EQ(config->observed_generation, 6);
     ASSERT_EQ(config->conditions.size(), 1U);
     EXPECT_EQ(config->conditions[0].message, "all of it");
