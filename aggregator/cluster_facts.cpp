@@ -47,6 +47,9 @@ ClusterFacts ClusterSide::facts() const {
         facts.evacuations = mover->desk.counters();
         facts.hook = mover->hook.counters();
     }
+    if (parts_->relief != nullptr) {
+        facts.relief = parts_->relief->counters();
+    }
     if (const auto* const causes = parts_->causes.get()) {
         facts.launcher_ends = causes->ends.counters();
         facts.migrations = causes->moves.counters();

@@ -104,6 +104,29 @@ ClusterSide::Parts::Parts(const asio::any_io_executor& loop, ClusterSettings set
       front_proxy(transport, clock, reflecting(settings.following)),
       rights(loop, review_client, clock) {}
 
+std::unique_ptr<PressureRelief> ClusterSide::Parts::make_relief(const asio::any_io_executor& loop,
+                                                                Registry& registry,
+                                                                const Clock& clock) {
+    return std::make_unique<PressureRelief>(
+        loop,
+        PressureRelief::Sources{.objects = {.registry = registry,
+                                            .kubevirts = objects.kubevirts,
+                                            .nodes = objects.nodes,
+                                            .vmis = objects.vmis,
+                                            .migrations = objects.migrations,
+                                            .launchers = objects.launchers,
+                                            .told_to_stop =
+                                                [this](std::string_view vmi_uid) {
+                                                    return mover != nullptr &&
+                                                           mover->desk.names(vmi_uid);
+                                                }},
+                                .registry = registry,
+                                .settings = live,
+                                .elector = elector,
+                                .events = events},
+        act_client, clock);
+}
+
 ClusterSide::Mover::Mover(const asio::any_io_executor& loop, Parts& parts, const Clock& clock)
     : desk(loop,
            {.objects = {.kubevirts = parts.objects.kubevirts,

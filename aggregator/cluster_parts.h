@@ -26,6 +26,7 @@
 #include "aggregator/placement_admission.h"
 #include "aggregator/policy_drift.h"
 #include "aggregator/pressure_events.h"
+#include "aggregator/pressure_relief.h"
 #include "aggregator/target_admission.h"
 #include "daemon/http_server.h"
 #include "kube/client.h"
@@ -65,6 +66,9 @@ struct ClusterSide::Causes {
 struct ClusterSide::Parts {
     Parts(const asio::any_io_executor& loop, ClusterSettings settings, const Clock& clock);
 
+    [[nodiscard]] std::unique_ptr<PressureRelief> make_relief(const asio::any_io_executor& loop,
+                                                              Registry& registry,
+                                                              const Clock& clock);
     [[nodiscard]] bool needs_certificate() const {
         return https != nullptr || on_certificate != nullptr;
     }
@@ -103,6 +107,7 @@ struct ClusterSide::Parts {
     std::unique_ptr<Mover> mover;                  ///< null: no VM is moved
     std::unique_ptr<LauncherStandings> standings;  ///< null: agents are told none
     std::unique_ptr<Causes> causes;                ///< null: they are not looked into
+    std::unique_ptr<PressureRelief> relief;        ///< null: none is moved for what is expected
     std::unique_ptr<QueryApi> queries;             ///< null: users are not answered
     std::unique_ptr<daemon::HttpServer> https;     ///< null: nothing is served
     std::function<void(const CertifiedKey&)> on_certificate;

@@ -82,6 +82,9 @@ void ClusterSide::record_causes() {
 void ClusterSide::follow(Registry& registry) {
     parts_->profiles.follow(registry);
     parts_->pressure.follow(registry);
+    if (parts_->objects.follows_vms()) {
+        parts_->relief = parts_->make_relief(loop_, registry, clock_);
+    }
     if (parts_->answers != nullptr) {
         parts_->answers->hear(registry);
         parts_->protection->hear(registry);
@@ -116,6 +119,9 @@ Status ClusterSide::start() {
         parts_->live.tell_protection({.state = cluster::Protection::State::no,
                                       .reason = "NoAgents",
                                       .message = "this aggregator takes no orders of agents"});
+    }
+    if (auto* const relief = parts_->relief.get()) {
+        keep("relief of nodes", [relief] { return relief->run(); });
     }
     if (auto* const standings = parts_->standings.get()) {
         keep("standings of launchers", [standings] { return standings->run(); });

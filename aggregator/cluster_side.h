@@ -20,6 +20,7 @@
 #include "aggregator/move_landings.h"
 #include "aggregator/pod_admission.h"
 #include "aggregator/policy_drift.h"
+#include "aggregator/pressure_relief.h"
 #include "aggregator/protection_count.h"
 #include "aggregator/query_api.h"
 #include "aggregator/serving_certificates.h"
@@ -84,6 +85,7 @@ struct ClusterFacts {
     QueryCounters queries;
     EvacuationCounters evacuations;
     HookCounters hook;
+    ReliefCounters relief;
     EndCounters launcher_ends{};
     MoveCounters migrations{};
     PolicyDriftCounters policies;
@@ -125,7 +127,8 @@ public:
     /// Finds out why launchers ended and who wanted migrations, whose objects are followed for it
     /// then, and records it. Before start(), once.
     void record_causes();
-    /// Takes what agents report from now on; before start(). This must outlive the registry's last
+    /// Takes what agents report from now on, and moves VMs away from nodes that they expect to run
+    /// short, if VMs are followed by now; before start(). This must outlive the registry's last
     /// change.
     void follow(Registry& registry);
     /// Whose the tokens of agents are.

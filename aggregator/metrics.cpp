@@ -206,6 +206,31 @@ void add_causes(const ClusterFacts& facts, std::vector<MetricFamily>& out) {
     out.push_back(gauge("virt_scout_history_bytes", "What that takes.", facts.history_bytes));
 }
 
+void add_relief(const ReliefCounters& relief, std::vector<MetricFamily>& out) {
+    std::vector<Sample> results;
+    results.reserve(relief.results.size());
+    for (std::size_t i = 0; i < relief.results.size(); ++i) {
+        results.push_back(
+            {"result", std::string{to_string(static_cast<ReliefResult>(i))}, relief.results.at(i)});
+    }
+    out.push_back(family("virt_scout_relief_moves_total",
+                         "Moves of VMs away from nodes that were expected to run short, by what "
+                         "came of making them.",
+                         MetricType::Counter, results));
+    std::vector<Sample> held;
+    held.reserve(relief.held.size());
+    for (std::size_t i = 0; i < relief.held.size(); ++i) {
+        held.push_back({"reason", std::string{to_string(static_cast<migration::ReliefHold>(i))},
+                        relief.held.at(i)});
+    }
+    out.push_back(family("virt_scout_relief_held",
+                         "Nodes that need relief, and VMs of them, that nothing is done for now.",
+                         MetricType::Gauge, held));
+    out.push_back(gauge("virt_scout_relief_pressed_nodes",
+                        "Nodes to which nothing is moved, while one is expected to run short.",
+                        relief.pressed));
+}
+
 void add_protection(const std::optional<ProtectionCount::Counts>& counts,
                     std::vector<MetricFamily>& out) {
     using migration::ProtectionVerdict;
@@ -294,6 +319,7 @@ void add_cluster(const ClusterFacts& facts, std::vector<MetricFamily>& out) {
     add_events(facts.events, out);
     add_https(facts, out);
     add_evacuations(facts, out);
+    add_relief(facts.relief, out);
     add_causes(facts, out);
     add_protection(facts.protection, out);
     add_certificates(facts, out);

@@ -271,7 +271,11 @@ private:
 
     void begin(const ReliefPlan& plan) {
         for (const auto& move : plan.moves) {
-            auto& vm = vms_.at(std::stoul(move.vmi.substr(2)));
+            std::size_t v = 0;
+            while (name(v) != move.vmi) {
+                ++v;
+            }
+            auto& vm = vms_.at(v);
             vm.begun = now_;
             vm.ours = true;
             vm.move_ends = now_ + seconds{5 + below(120)};
