@@ -10,7 +10,10 @@
 #include <gmock/gmock.h>
 
 #include "cluster/hook_plugin.h"
+#include "cluster/move_object.h"
 #include "cluster/move_policy.h"
+#include "cluster/relief_facts.h"
+#include "cluster/target_term.h"
 #include "tests/aggregator/bed_cluster_fixture.h"
 #include "tests/support/test_data.h"
 
@@ -255,6 +258,43 @@ TEST_F(BedMovingFencesTest, OfPodsLaunchersAreEvictedAndTargetsRemoved) {
     EXPECT_THAT(remove(kube::resources::pods(), "virt-launcher-web-a"),
                 HasSubstr("but targets of migrations"));
     EXPECT_THAT(remove(kube::resources::pods(), "etcd-0"), HasSubstr("but targets"));
+}
+
+TEST_F(BedMovingFencesTest, MigrationsAheadOfPressureAreOurs) {
+    const migration::ReliefMove move{.node = "n1",
+                                     .pod_uid = "p",
+                                     .vmi = shop + "/web",
+                                     .vmi_uid = "u",
+                                     .signal = migration::PressureSignal::memory_available,
+                                     .soft = true,
+                                     .at = 1,
+                                     .expected = std::nullopt,
+                                     .frees = 1};
+    const auto body = cluster::with_sentinel(cluster::relief_object(move, {"n1", "n2.example"}));
+    // Other tests leave it here, and no Service leads to anybody.
+    static_cast<void>(call(client->remove({.resource = {.group = "admissionregistration.k8s.io",
+                                                        .version = "v1",
+                                                        .plural = "mutatingwebhookconfigurations",
+                                                        .kind = "MutatingWebhookConfiguration",
+                                                        .namespaced = false},
+                                           .object = {.space = {}, .name = "virt-scout-target"}},
+                                          {})));
+    kube::ApiResult<std::string> made;
+    ASSERT_TRUE(run_until([&] {
+        made = call(own->create(
+            {.resource = kube::resources::migrations(), .object = {.space = shop, .name = {}}},
+            body, trial));
+        return made.has_value();
+    })) << made.error().text;
+    const auto carried = cluster::read_carried_move(*made);
+    ASSERT_TRUE(carried) << carried.error().message;
+    EXPECT_THAT(carried->request.faults, testing::IsEmpty());
+    EXPECT_EQ(carried->sentinel(), cluster::sentinel_of(carried->request.wish.term.value()));
+    kube::Node node;
+    node.meta.name = "n2.example";
+    EXPECT_FALSE(cluster::is_asked_for(*carried, node));
+    node.meta.name = "n3";
+    EXPECT_TRUE(cluster::is_asked_for(*carried, node));
 }
 
 }  // namespace
