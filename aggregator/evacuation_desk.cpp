@@ -7,6 +7,8 @@
 #include <iterator>
 #include <utility>
 
+#include "cluster/object_references.h"
+
 namespace scout::aggregator {
 namespace {
 
@@ -20,11 +22,7 @@ constexpr auto look_every = 1s;
 constexpr std::size_t most_entries = 20'000;
 
 kube::EventNote note_of(const NamedEvacuation& named, bool warning, std::string text) {
-    return {.regarding = {.api_version = "kubevirt.io/v1",
-                          .kind = "VirtualMachineInstance",
-                          .space = named.space,
-                          .name = named.vmi,
-                          .uid = named.vmi_uid},
+    return {.regarding = cluster::vmi_reference(named.space, named.vmi, named.vmi_uid),
             .related = {},
             .warning = warning,
             .reason = warning ? "EvacuationGivenUp" : "EvacuationBegan",

@@ -9,6 +9,7 @@
 
 #include "base/logging.h"
 #include "cluster/cause_facts.h"
+#include "cluster/object_references.h"
 #include "cluster/watched_records.h"
 
 namespace scout::aggregator {
@@ -261,20 +262,17 @@ void LauncherEnds::tell(const Ending& ending, const migration::CauseAnswer& answ
         return;
     }
     const auto& pod = *ending.pod;
-    sources_.events.record({.regarding = {.api_version = "kubevirt.io/v1",
-                                          .kind = "VirtualMachineInstance",
+    sources_.events.record(
+        {.regarding = cluster::vmi_reference(pod.meta.space.str(), pod.vmi_name, pod.vmi_uid),
+         .related = kube::ObjectReference{.api_version = "v1",
+                                          .kind = "Pod",
                                           .space = pod.meta.space.str(),
-                                          .name = pod.vmi_name,
-                                          .uid = pod.vmi_uid},
-                            .related = kube::ObjectReference{.api_version = "v1",
-                                                             .kind = "Pod",
-                                                             .space = pod.meta.space.str(),
-                                                             .name = pod.meta.name,
-                                                             .uid = pod.meta.uid},
-                            .warning = true,
-                            .reason = "LauncherEnded",
-                            .action = "Record",
-                            .note = note_of(pod, *answer.cause, answer)});
+                                          .name = pod.meta.name,
+                                          .uid = pod.meta.uid},
+         .warning = true,
+         .reason = "LauncherEnded",
+         .action = "Record",
+         .note = note_of(pod, *answer.cause, answer)});
 }
 
 }  // namespace scout::aggregator

@@ -12,6 +12,7 @@
 
 #include "aggregator/leader_call.h"
 #include "base/logging.h"
+#include "cluster/object_references.h"
 #include "cluster/watched_records.h"
 #include "kube/decode_text.h"
 #include "migration/requester.h"
@@ -341,16 +342,8 @@ void MigrationCauses::tell(const kube::MoveRecord& move, const cluster::PastMove
     const auto& request = past.request;
     const auto space = move.meta.space.str();
     sources_.events.record(
-        {.regarding = {.api_version = "kubevirt.io/v1",
-                       .kind = "VirtualMachineInstance",
-                       .space = space,
-                       .name = move.vmi_name.str(),
-                       .uid = vmi_uid},
-         .related = kube::ObjectReference{.api_version = "kubevirt.io/v1",
-                                          .kind = "VirtualMachineInstanceMigration",
-                                          .space = space,
-                                          .name = move.meta.name,
-                                          .uid = move.meta.uid},
+        {.regarding = cluster::vmi_reference(space, move.vmi_name.str(), vmi_uid),
+         .related = cluster::move_reference(space, move.meta.name, move.meta.uid),
          .warning = false,
          .reason = "MigrationRequested",
          .action = "Record",

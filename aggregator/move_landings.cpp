@@ -8,6 +8,7 @@
 #include <spdlog/spdlog.h>
 
 #include "base/logging.h"
+#include "cluster/object_references.h"
 #include "cluster/term_json.h"
 #include "kube/api_error.h"
 #include "kube/resource.h"
@@ -143,16 +144,8 @@ void MoveLandings::tell(const kube::Vmi& vmi, const cluster::CarriedMove& move,
                  log_value(vmi.meta.space.str() + "/" + vmi.meta.name), log_value(node),
                  log_value(lacking));
     sources_.events.record(
-        {.regarding = {.api_version = "kubevirt.io/v1",
-                       .kind = "VirtualMachineInstance",
-                       .space = vmi.meta.space.str(),
-                       .name = vmi.meta.name,
-                       .uid = vmi.meta.uid},
-         .related = kube::ObjectReference{.api_version = "kubevirt.io/v1",
-                                          .kind = "VirtualMachineInstanceMigration",
-                                          .space = vmi.meta.space.str(),
-                                          .name = move.request.name,
-                                          .uid = move.uid},
+        {.regarding = cluster::vmi_reference(vmi.meta.space.str(), vmi.meta.name, vmi.meta.uid),
+         .related = cluster::move_reference(vmi.meta.space.str(), move.request.name, move.uid),
          .warning = true,
          .reason = "MigrationLandedElsewhere",
          .action = "CompareTarget",

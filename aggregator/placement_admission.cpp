@@ -5,6 +5,7 @@
 
 #include "cluster/level_keeper.h"
 #include "cluster/name_list.h"
+#include "cluster/object_references.h"
 
 namespace scout::aggregator {
 namespace {
@@ -93,11 +94,7 @@ void PlacementAdmission::tell_vmi(const std::string& space, const kube::NewPod& 
     if (!vmi || vmi->meta.uid != pod.vmi_uid) {
         return;
     }
-    sources_.events.record({.regarding = {.api_version = "kubevirt.io/v1",
-                                          .kind = "VirtualMachineInstance",
-                                          .space = space,
-                                          .name = pod.vmi_name,
-                                          .uid = pod.vmi_uid},
+    sources_.events.record({.regarding = cluster::vmi_reference(space, pod.vmi_name, pod.vmi_uid),
                             .related = {},
                             .warning = true,
                             .reason = "NoNodeWithMigratabilityLevel",

@@ -9,6 +9,7 @@
 
 #include "base/logging.h"
 #include "cluster/migration_numbers.h"
+#include "cluster/object_references.h"
 
 namespace scout::aggregator {
 namespace {
@@ -104,11 +105,7 @@ void PolicyDrift::tell(const kube::Vmi& vmi, const std::string& expected) {
                  log_value(vmi.meta.space.str() + "/" + vmi.meta.name), log_value(recorded),
                  log_value(expected));
     sources_.events.record(
-        {.regarding = {.api_version = "kubevirt.io/v1",
-                       .kind = "VirtualMachineInstance",
-                       .space = vmi.meta.space.str(),
-                       .name = vmi.meta.name,
-                       .uid = vmi.meta.uid},
+        {.regarding = cluster::vmi_reference(vmi.meta.space.str(), vmi.meta.name, vmi.meta.uid),
          .related = {},
          .warning = true,
          .reason = "MigrationPolicyDiffers",

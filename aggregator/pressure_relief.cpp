@@ -11,6 +11,7 @@
 #include "aggregator/leader_call.h"
 #include "base/logging.h"
 #include "cluster/move_object.h"
+#include "cluster/object_references.h"
 #include "cluster/relief_facts.h"
 #include "kube/decode_text.h"
 #include "kube/resource.h"
@@ -40,10 +41,6 @@ constexpr std::array<std::string_view, relief_results> words{"begun", "refused",
 constexpr std::string_view no_webhook =
     "virt-scout's webhooks, which have a term obeyed, are not in this cluster "
     "(MutatingWebhookConfiguration virt-scout-target)";
-
-milliseconds between(SteadyTime before, SteadyTime now) {
-    return std::max(milliseconds{0}, std::chrono::floor<milliseconds>(now - before));
-}
 
 milliseconds back_off(unsigned failures) {
     return std::min(longest_back_off, one_minute * (1U << std::min(failures, most_doublings)));
@@ -298,19 +295,11 @@ void PressureRelief::tell(const ReliefMove& move, const kube::Migration* made,
     const auto space = space_in(move.vmi);
     std::optional<kube::ObjectReference> related;
     if (made != nullptr) {
-        related = kube::ObjectReference{.api_version = "kubevirt.io/v1",
-                                        .kind = "VirtualMachineInstanceMigration",
-                                        .space = space,
-                                        .name = made->meta.name,
-                                        .uid = made->meta.uid};
+        related = cluster::move_reference(space, made->meta.name, made->meta.uid);
     }
     const auto why = reason_text(move, clock_.wall());
     sources_.events.record(
-        {.regarding = {.api_version = "kubevirt.io/v1",
-                       .kind = "VirtualMachineInstance",
-                       .space = space,
-                       .name = name_in(move.vmi),
-                       .uid = move.vmi_uid},
+        {.regarding = cluster::vmi_reference(space, name_in(move.vmi), move.vmi_uid),
          .related = std::move(related),
          .warning = made == nullptr,
          .reason = made == nullptr ? "NotMovedAheadOfPressure" : "MovedAheadOfPressure",

@@ -20,15 +20,15 @@ std::string key_of(const kube::Migration& move) {
     return move.meta.space.str() + "/" + move.vmi_name.str();
 }
 
-milliseconds between(SteadyTime before, SteadyTime now) {
-    return std::max(milliseconds{0}, std::chrono::floor<milliseconds>(now - before));
-}
-
 void take_least(std::optional<milliseconds>& target, milliseconds value) {
     target = std::min(target.value_or(value), value);
 }
 
 }  // namespace
+
+milliseconds between(SteadyTime before, SteadyTime now) {
+    return std::max(milliseconds{0}, std::chrono::floor<milliseconds>(now - before));
+}
 
 struct ReliefView::Moves {
     struct OfNode {

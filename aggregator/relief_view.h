@@ -21,6 +21,9 @@
 
 namespace scout::aggregator {
 
+/// How long it is since then; never less than nothing.
+[[nodiscard]] std::chrono::milliseconds between(SteadyTime before, SteadyTime now);
+
 /// What agents and the cluster's objects say of nodes that are about to run short, and of the VMs
 /// that could be moved away from them. What was moved for it before is read from the migrations:
 /// another leader knows it as well.

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "cluster/object_references.h"
 #include "kube/resource.h"
 
 namespace scout::aggregator {
@@ -136,16 +137,13 @@ Task<Result<cluster::CarriedMove>> TargetAdmission::read_move(std::string space,
 /// Nobody reads the warnings that virt-controller is answered with.
 void TargetAdmission::tell(const kube::AdmissionRequest& request, const cluster::CarriedMove& move,
                            std::string note) {
-    sources_.events.record({.regarding = {.api_version = "kubevirt.io/v1",
-                                          .kind = "VirtualMachineInstanceMigration",
-                                          .space = request.space,
-                                          .name = move.request.name,
-                                          .uid = move.uid},
-                            .related = {},
-                            .warning = true,
-                            .reason = "TargetNotAimed",
-                            .action = "AimTarget",
-                            .note = std::move(note)});
+    sources_.events.record(
+        {.regarding = cluster::move_reference(request.space, move.request.name, move.uid),
+         .related = {},
+         .warning = true,
+         .reason = "TargetNotAimed",
+         .action = "AimTarget",
+         .note = std::move(note)});
 }
 
 }  // namespace scout::aggregator
