@@ -16,7 +16,7 @@ endif()
 # Designated initialisers leave out what has a default; GCC calls that missing.
 add_library(scout_flags INTERFACE)
 target_compile_options(scout_flags INTERFACE
-    -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
+    -pthread -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
     -Wold-style-cast -Wformat=2 -Wno-missing-field-initializers
     $<$<CXX_COMPILER_ID:GNU>:-Wduplicated-cond -Wlogical-op>
     # GCC 12 puts Asio's operator new of coroutine frames into the caller and then finds that its
@@ -24,7 +24,11 @@ target_compile_options(scout_flags INTERFACE
     $<$<CXX_COMPILER_ID:GNU>:-Wno-mismatched-new-delete>
     # GCC 12's std::stable_sort names a function that its own headers mark deprecated.
     $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
+target_compile_definitions(scout_flags INTERFACE BOOST_ASIO_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED)
 target_include_directories(scout_flags INTERFACE "${CMAKE_SOURCE_DIR}" "${CMAKE_BINARY_DIR}")
+
+# The tests themselves need not be as fast as what they test.
+set(scout_test_options $<$<CONFIG:Release>:-O1>)
 
 # scout_library(name SOURCES … [PUBLIC …] [PRIVATE …]): one folder, one library, target scout::name.
 function(scout_library name)
@@ -33,6 +37,7 @@ function(scout_library name)
     add_library(scout::${name} ALIAS scout_${name})
     target_include_directories(scout_${name} PUBLIC "${CMAKE_SOURCE_DIR}")
     target_link_libraries(scout_${name} PUBLIC ${arg_PUBLIC} PRIVATE scout_flags ${arg_PRIVATE})
+    scout_use_headers(scout_${name} scout_product_headers)
 endfunction()
 
 # scout_program(name SOURCES … LINK …): a program in build/<preset>/bin.
@@ -49,6 +54,8 @@ function(scout_test name)
     cmake_parse_arguments(arg "WHOLE" "LABEL" "SOURCES;LINK" ${ARGN})
     add_executable(${name}_test ${arg_SOURCES})
     target_link_libraries(${name}_test PRIVATE scout_flags scout::test_support scout::test_main ${arg_LINK})
+    target_compile_options(${name}_test PRIVATE ${scout_test_options})
+    scout_use_headers(${name}_test scout_test_headers)
     set(labels "${arg_LABEL}")
     if(NOT labels)
         set(labels "unit")
