@@ -34,7 +34,7 @@ readonly test_packages=(
     libgtest-dev libgmock-dev openssl dbus-daemon "${lab_packages[@]}"
     clang-19 libclang-rt-19-dev llvm-19
 )
-readonly full_packages=(clang-tidy-19 clang-format-19)
+readonly full_packages=(clang-tidy-19 clang-format-19 libclang-19-dev llvm-19-dev)
 
 readonly free_kib_needed=$((6 * 1024 * 1024))
 
