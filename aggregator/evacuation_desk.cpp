@@ -297,7 +297,8 @@ void EvacuationDesk::look_again() {
     const auto now = clock_.steady();
     for (auto& [id, session] : sessions_) {
         if (session.kept && session.messages.take(now)) {
-            accept(id, session, *std::exchange(session.kept, std::nullopt));
+            const auto kept = std::exchange(session.kept, std::nullopt);
+            accept(id, session, *kept);
         }
         flush(id, session);
     }

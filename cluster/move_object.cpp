@@ -2,6 +2,7 @@
 #include "cluster/move_object.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
@@ -121,10 +122,13 @@ std::string move_object(std::string_view manifest) {
 
 std::string with_sentinel(std::string_view object) {
     auto document = json::parse(object).as_object();
-    // Both are there: it was made above, or read.
-    const auto move = read_carried_move(object).value();
+    const auto move = read_carried_move(object);
+    const auto* const term = move && move->request.wish.term ? &*move->request.wish.term : nullptr;
+    if (term == nullptr) {
+        throw std::logic_error("expected a migration that carries a term");
+    }
     auto& added = member_object(member_object(document, "spec"), "addedNodeSelector");
-    added[migration::sentinel_key] = sentinel_of(move.request.wish.term.value());
+    added[migration::sentinel_key] = sentinel_of(*term);
     return json::serialize(document);
 }
 

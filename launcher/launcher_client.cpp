@@ -157,10 +157,10 @@ private:
                                                              const cmd::EmptyRequest*, Response*,
                                                              std::function<void(grpc::Status)>);
 
-    static const cmd::Response& head_of(const cmd::Response& answer) { return answer; }
+    static const cmd::Response* head_of(const cmd::Response* answer) { return answer; }
     template <class Response>
-    static const cmd::Response& head_of(const Response& answer) {
-        return answer.response();
+    static const cmd::Response* head_of(const Response* answer) {
+        return &answer->response();
     }
 
     template <class Response>
@@ -176,7 +176,7 @@ private:
         if (!answer.status.ok()) {
             co_return fail(failure(answer.status, guard->exceeded(), name));
         }
-        if (auto done = outcome(head_of(answer.response), name); !done) {
+        if (auto done = outcome(*head_of(&answer.response), name); !done) {
             co_return fail(std::move(done.error()));
         }
         co_return std::move(answer.response);

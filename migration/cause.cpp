@@ -121,7 +121,8 @@ void Hearing::hear_disruption() {
     const auto at = facts_.disrupted_at;
     if (facts_.disruption == "EvictionByEvictionAPI") {
         tell(Cause::api_eviction, said, {}, at);
-    } else if (facts_.disruption == "PreemptionByScheduler") {
+    } else if (facts_.disruption == "PreemptionByScheduler" ||
+               has(facts_.disruption_message, "reempted")) {
         tell(Cause::preemption, said, {}, at);
     } else if (facts_.disruption == "DeletionByTaintManager") {
         tell(Cause::taint, said, {}, at);
@@ -131,8 +132,6 @@ void Hearing::hear_disruption() {
         tell(says_gone || gone ? Cause::node_removed : Cause::garbage_collection, said, {}, at);
     } else if (is_shutdown({}, facts_.disruption_message)) {
         tell(Cause::node_shutdown, said, {}, at);
-    } else if (has(facts_.disruption_message, "reempted")) {
-        tell(Cause::preemption, said, {}, at);
     } else if (auto words = kubelet_words(facts_.disruption_message)) {
         tell(words->cause, said, std::move(words->resource), at);
     } else {
@@ -144,8 +143,8 @@ void Hearing::hear_pod_event(const CauseEvent& event) {
     const auto said = quoted("pod event", event.reason, event.message);
     if (event.reason == "Evicted") {
         if (auto words = kubelet_words(event.message)) {
-            tell(words->cause, said,
-                 event.starved.empty() ? std::move(words->resource) : event.starved, event.at);
+            tell(words->cause, said, event.starved.empty() ? words->resource : event.starved,
+                 event.at);
         } else if (!event.starved.empty()) {
             tell(Cause::node_pressure, said, event.starved, event.at);
         } else {

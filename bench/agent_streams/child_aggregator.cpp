@@ -63,6 +63,7 @@ ChildAggregator::ChildAggregator(const std::filesystem::path& folder, Way way)
         arguments.push_back("--tls-key=" + (server / "key.pem").string());
     }
     std::vector<char*> pointers;
+    pointers.reserve(arguments.size() + 1);
     for (auto& argument : arguments) {
         pointers.push_back(argument.data());
     }

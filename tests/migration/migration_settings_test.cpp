@@ -15,8 +15,8 @@ struct Bandwidth {
     std::string text;
     std::optional<std::uint64_t> limit;
 };
-void PrintTo(const Bandwidth& row, std::ostream* out) {
-    *out << row.text;
+std::ostream& operator<<(std::ostream& out, const Bandwidth& row) {
+    return out << row.text;
 }
 
 class BandwidthTest : public testing::TestWithParam<Bandwidth> {};
