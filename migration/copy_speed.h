@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "base/clock.h"
+
+namespace scout::migration {
+
+/// How fast a migration that runs gets on, by what QEMU tells of it now and then: bytes per second,
+/// the most that was seen. Pure; one thread; nothing here fails.
+///
+/// The speed of copying alone would say too little. Pages that were never touched count as
+/// remaining and cost next to nothing: over these what remains falls, and the link is idle.
+class CopySpeed {
+public:
+    /// What it still has to copy, in bytes, and how fast it copies; no `remaining`: none runs.
+    void saw(std::optional<std::uint64_t> remaining, std::optional<std::uint64_t> copied_a_second,
+             SteadyTime now);
+    /// None: it was not watched for as long as a slow start may last.
+    [[nodiscard]] std::optional<std::uint64_t> fastest() const noexcept;
+
+private:
+    struct Seen {
+        std::uint64_t remaining = 0;
+        SteadyTime at{};
+    };
+    std::optional<Seen> last_;
+    SteadyTime since_{};
+    std::uint64_t fastest_ = 0;
+};
+
+}  // namespace scout::migration
