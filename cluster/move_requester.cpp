@@ -33,6 +33,22 @@ bool is_evicted_by_kubelet(const Records& records, const kube::MoveRecord& move,
                                        });
 }
 
+/// Its deletion was asked for when the migration was not made yet. After a migration KubeVirt
+/// deletes it itself.
+bool is_source_deleted(const Records& records, const kube::MoveRecord& move,
+                       const kube::VmiRecord* vmi) {
+    const auto pod = source_pod(records, move, vmi);
+    return !pod.empty() && move.creation &&
+           std::any_of(records.launchers.begin(), records.launchers.end(),
+                       [&pod, &move](const kube::PodRecord& each) {
+                           return each.meta.name == pod && each.meta.space == move.meta.space &&
+                                  each.deletion &&
+                                  *each.deletion -
+                                          each.deletion_grace.value_or(std::chrono::seconds{0}) <=
+                                      *move.creation;
+                       });
+}
+
 /// In its kubelet's words.
 bool says_shutdown(const kube::NodeRecord& node) {
     const auto* const ready = kube::find_condition(node.conditions, "Ready");
@@ -100,6 +116,7 @@ migration::RequestAnswer requester_of(const Records& records, const kube::MoveRe
     facts.priority = move.priority.str();
     facts.of_now = !has_ended(move);
     facts.evicted_by_kubelet = is_evicted_by_kubelet(records, move, vmi);
+    facts.pod_deleted = is_source_deleted(records, move, vmi);
     facts.node_shutting_down = is_node_shutting_down(records, move, vmi);
     if (vmi != nullptr) {
         constexpr std::array<std::string_view, 2> plugging{"HotMemoryChange", "MigrationRequired"};

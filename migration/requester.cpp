@@ -45,6 +45,10 @@ RequestAnswer evacuation(const RequestFacts& facts) {
         return answer(Requester::node_pressure,
                       "an evacuation after the kubelet told that it evicts the launcher", false);
     }
+    if (facts.pod_deleted) {
+        return answer(Requester::drain, "an evacuation after its launcher was deleted in the API",
+                      false);
+    }
     if (facts.told_to_stop) {
         return answer(Requester::node_pressure,
                       "an evacuation after its launcher was told to stop, as our agent saw", false);
@@ -87,13 +91,18 @@ RequestAnswer own_move(const RequestFacts& facts) {
                       "a migration of virt-scout, by its name ahead of pressure that it expected",
                       false);
     }
-    return facts.node_shutting_down
-               ? answer(Requester::shutdown, "a migration of virt-scout while its node shut down",
-                        false)
-               : answer(Requester::node_pressure,
-                        "a migration of virt-scout, which begins those of such a name for "
-                        "launchers that were told to stop",
-                        facts.told_to_stop || facts.evicted_by_kubelet);
+    if (facts.node_shutting_down) {
+        return answer(Requester::shutdown, "a migration of virt-scout while its node shut down",
+                      false);
+    }
+    if (facts.pod_deleted && !facts.evicted_by_kubelet) {
+        return answer(Requester::drain,
+                      "a migration of virt-scout after its launcher was deleted in the API", false);
+    }
+    return answer(Requester::node_pressure,
+                  "a migration of virt-scout, which begins those of such a name for launchers that "
+                  "were told to stop",
+                  facts.told_to_stop || facts.evicted_by_kubelet);
 }
 
 RequestAnswer seen(const RequestFacts& facts) {

@@ -12,7 +12,7 @@ namespace scout::migration {
 
 enum class Requester : std::uint8_t {
     user,             ///< somebody, by hand or through a client of theirs
-    drain,            ///< an eviction of its launcher
+    drain,            ///< its launcher was evicted, or deleted, in the API
     descheduler,      ///< the same by the descheduler
     node_pressure,    ///< the kubelet was killing the launcher
     forecast,         ///< it would have been killed soon
@@ -58,6 +58,8 @@ struct RequestFacts {
     bool node_shutting_down = false;  ///< its node said so then
     /// An agent of ours told that the source's launcher was told to stop, before that.
     bool told_to_stop = false;
+    /// That launcher's pod was deleted in the API before: a kubelet deletes none.
+    bool pod_deleted = false;
 };
 
 struct RequestAnswer {

@@ -96,6 +96,29 @@ TEST_F(MigrationCausesTest, OneOfALauncherThatAnAgentNamedIsNodePressure) {
     EXPECT_EQ(noted(evacuation).at("virt-scout.io/migration-cause"), "node-pressure");
 }
 
+/// A kubelet deletes no pods: somebody did, as `kubectl drain --disable-eviction` does.
+TEST_F(MigrationCausesTest, OneOfALauncherThatWasDeletedIsADrainAlsoIfAnAgentNamedIt) {
+    put_vmi("web", "n1", {{"activePods", {{"pod of web", "n1"}}}});
+    api.put(
+        "pods",
+        {{"metadata",
+          {{"name", "virt-launcher-web-a"},
+           {"namespace", "shop"},
+           {"uid", "pod of web"},
+           {"labels", {{"kubevirt.io", "virt-launcher"}, {"kubevirt.io/created-by", "vmi web"}}},
+           {"annotations", {{"kubevirt.io/domain", "web"}}},
+           {"deletionTimestamp", rfc3339(clock.wall() + 60s)},
+           {"deletionGracePeriodSeconds", 60}}},
+         {"spec", {{"nodeName", "n1"}, {"terminationGracePeriodSeconds", 60}}},
+         {"status", {{"phase", "Running"}}}});
+    start_causes();
+    open(1, "n1");
+    name(1, "moving");
+    evacuate();
+
+    EXPECT_EQ(noted(evacuation).at("virt-scout.io/migration-cause"), "drain");
+}
+
 TEST_F(MigrationCausesTest, OneThatAnAgentNamedOnANodeThatShutsDownIsThat) {
     const json::object ready{{"type", "Ready"},
                              {"status", "False"},
