@@ -191,7 +191,11 @@ EvacuationView::Move EvacuationView::move_to(const NamedEvacuation& named,
 void EvacuationView::add_moves(v1::EvacuationFacts& facts, const NamedEvacuation& named,
                                const kube::Vmi* vmi) const {
     facts.set_moves_known(sources_.migrations.synced());
-    for (const auto& move : moves_of(named)) {
+    const auto moves = moves_of(named);
+    if (const auto next = cluster::next_evacuation(moves)) {
+        facts.set_next_evacuation_unix_ms(next->time_since_epoch().count());
+    }
+    for (const auto& move : moves) {
         auto told = cluster::move_facts(*move, vmi);
         if (told.target_pod.empty() && vmi != nullptr && !told.is_final()) {
             told.target_pod = target_of(*move, *vmi);

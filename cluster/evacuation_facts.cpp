@@ -5,6 +5,8 @@
 #include <array>
 #include <utility>
 
+#include "migration/stuck.h"
+
 namespace scout::cluster {
 namespace {
 
@@ -69,6 +71,20 @@ migration::MoveFacts move_facts(const kube::Migration& migration, const kube::Vm
             .phase = move_phase(migration.phase.view()),
             .target_pod = told ? vmi->migration->target_pod.str() : std::string{},
             .deleting = migration.deletion.has_value()};
+}
+
+std::optional<WallTime> next_evacuation(
+    const std::vector<std::shared_ptr<const kube::Migration>>& moves) {
+    std::vector<migration::StuckMoveFacts> facts;
+    for (const auto& move : moves) {
+        auto& one = facts.emplace_back();
+        one.phase = move->phase.str();
+        one.created = move->creation.value_or(WallTime{});
+        one.failed_at = move->failed_at.value_or(WallTime{});
+        one.deleting = move->deletion.has_value();
+        one.backs_off = move->backs_off;
+    }
+    return migration::back_off(std::move(facts)).next_try;
 }
 
 }  // namespace scout::cluster

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -31,6 +33,11 @@ namespace scout::cluster {
 /// What a migration says. The VMI tells its target pod once it is handed off.
 [[nodiscard]] migration::MoveFacts move_facts(const kube::Migration& migration,
                                               const kube::Vmi* vmi);
+
+/// Before then KubeVirt begins no evacuation of the VMI that has these migrations, for the last
+/// ones failed (migration::back_off()); none: it does not wait.
+[[nodiscard]] std::optional<WallTime> next_evacuation(
+    const std::vector<std::shared_ptr<const kube::Migration>>& moves);
 
 /// KubeVirt's phases (dossier §6.2); one that nobody knows counts as pending.
 [[nodiscard]] migration::MovePhase move_phase(std::string_view phase) noexcept;

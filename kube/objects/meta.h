@@ -32,11 +32,24 @@ struct Condition {
     bool operator==(const Condition&) const = default;
 };
 
+/// One entry of a status' phaseTransitionTimestamps.
+struct PhaseTime {
+    SharedText phase;
+    WallTime at;
+
+    bool operator==(const PhaseTime&) const = default;
+};
+
 /// The condition of that type, or null.
 [[nodiscard]] const Condition* find_condition(const std::vector<Condition>& conditions,
                                               std::string_view type) noexcept;
 
 /// The annotations that are ours, by their prefix "virt-scout.io/".
 inline constexpr std::string_view our_annotations = "virt-scout.io/";
+
+/// KubeVirt's, of a migration (dossier §6.5): the node that is left, and the launcher's update.
+inline constexpr std::string_view evacuation_annotation = "kubevirt.io/evacuationMigration";
+inline constexpr std::string_view workload_update_annotation =
+    "kubevirt.io/workloadUpdateMigration";
 
 }  // namespace scout::kube

@@ -23,6 +23,10 @@ struct Migration {
     std::vector<Condition> conditions;
     std::optional<WallTime> creation;
     std::optional<WallTime> deletion;
+    std::optional<WallTime> failed_at;
+    /// Annotated as of an evacuation or of a launcher update: KubeVirt waits after failures of such
+    /// (dossier §6.5).
+    bool backs_off = false;
 
     /// Succeeded or Failed.
     [[nodiscard]] bool is_final() const noexcept;

@@ -17,19 +17,15 @@ Status read_json(JsonValue value, Condition& target) {
                         Field{"lastTransitionTime", target.since});
 }
 
+Status read_json(JsonValue value, PhaseTime& target) {
+    return read_members(value, Field{"phase", target.phase},
+                        Field{"phaseTransitionTimestamp", target.at});
+}
+
 Status read_json(JsonValue value, OurAnnotations& target) {
-    std::vector<Labels::Entry> entries;
-    auto done = read_map(value, [&entries](std::string_view key, JsonValue item) -> Status {
-        if (!key.starts_with(our_annotations)) {
-            return {};
-        }
-        auto& entry = entries.emplace_back(item.texts().get(key), SharedText{});
-        return read_json(item, entry.second);
-    });
-    if (done) {
-        target.target = Labels{std::move(entries)};
-    }
-    return done;
+    return read_annotations(
+        value, target.target,
+        [](std::string_view /*key*/, JsonValue /*value*/) -> Status { return {}; });
 }
 
 Status read_json(JsonValue value, Keys& target) {

@@ -12,7 +12,26 @@ namespace scout::kube {
 struct Taint;
 
 [[nodiscard]] Status read_json(JsonValue value, Condition& target);
+[[nodiscard]] Status read_json(JsonValue value, PhaseTime& target);
 [[nodiscard]] Status read_json(JsonValue value, Taint& target);
+
+/// Keeps the annotations that are ours; `other` is given each other key and its value, and says
+/// whether that is fine.
+template <class Other>
+[[nodiscard]] Status read_annotations(JsonValue value, Labels& ours, const Other& other) {
+    std::vector<Labels::Entry> entries;
+    auto done = read_map(value, [&entries, &other](std::string_view key, JsonValue item) -> Status {
+        if (!key.starts_with(our_annotations)) {
+            return other(key, item);
+        }
+        auto& entry = entries.emplace_back(item.texts().get(key), SharedText{});
+        return read_json(item, entry.second);
+    });
+    if (done) {
+        ours = Labels{std::move(entries)};
+    }
+    return done;
+}
 
 /// Annotations of which only ours are kept.
 struct OurAnnotations {

@@ -62,11 +62,6 @@ struct Beat {
 
 }  // namespace
 
-[[nodiscard]] static Status read_json(JsonValue value, PhaseTime& target) {
-    return read_members(value, Field{"phase", target.phase},
-                        Field{"phaseTransitionTimestamp", target.at});
-}
-
 [[nodiscard]] static Status read_json(JsonValue value, MoveState& target) {
     return read_migration_state(value, target,
                                 Nested{"sourceState", Field{"syncAddress", target.source_sync}},
@@ -104,22 +99,16 @@ struct Beat {
 
 [[nodiscard]] static Status read_json(JsonValue value, MoveAnnotations& target) {
     auto& move = target.move;
-    std::vector<Labels::Entry> ours;
-    const auto take = [&move, &ours](std::string_view key, JsonValue item) -> Status {
-        if (key.starts_with(our_annotations)) {
-            return read_json(item, ours.emplace_back(item.texts().get(key), SharedText{}).second);
-        }
-        if (key == "kubevirt.io/evacuationMigration") {
+    const auto take = [&move](std::string_view key, JsonValue item) -> Status {
+        if (key == evacuation_annotation) {
             return read_json(item, move.evacuation.emplace());
         }
-        if (key == "kubevirt.io/workloadUpdateMigration") {
+        if (key == workload_update_annotation) {
             return read_json(item, move.workload_update.emplace());
         }
         return {};
     };
-    auto done = read_map(value, take);
-    move.annotations = Labels{std::move(ours)};
-    return done;
+    return read_annotations(value, move.annotations, take);
 }
 
 [[nodiscard]] static Status read_json(JsonValue value, NodeCondition& target) {

@@ -18,14 +18,6 @@ namespace scout::kube {
 
 class JsonObject;
 
-/// One entry of a status' phaseTransitionTimestamps.
-struct PhaseTime {
-    SharedText phase;
-    WallTime at;
-
-    bool operator==(const PhaseTime&) const = default;
-};
-
 /// A migrationState with what a move between clusters adds (dossier §6.2, §6.6).
 struct MoveState : MigrationState {
     SharedText source_sync;  ///< sourceState.syncAddress

@@ -157,6 +157,33 @@ TEST_F(EvacuationDeskTest, FactsComeOnChangeAndEveryTenSecondsOnly) {
     EXPECT_TRUE(run_until([this] { return facts(1).size() == 6; }));
 }
 
+TEST_F(EvacuationDeskTest, TellsUntilWhenKubeVirtWaitsAfterEvacuationsThatFailed) {
+    start();
+    open(1, "n1");
+    name(1);
+    settle();
+    EXPECT_EQ(facts(1).back().next_evacuation_unix_ms(), 0);
+    const auto put = [this](const char* name, const char* annotation, const char* failed) {
+        api.put("virtualmachineinstancemigrations",
+                {{"metadata",
+                  {{"name", name},
+                   {"namespace", "shop"},
+                   {"creationTimestamp", "2026-11-27T21:39:00Z"},
+                   {"annotations", {{annotation, "n1"}}}}},
+                 {"spec", {{"vmiName", "web"}}},
+                 {"status",
+                  {{"phase", "Failed"},
+                   {"phaseTransitionTimestamps",
+                    json::array{{{"phase", "Failed"}, {"phaseTransitionTimestamp", failed}}}}}}});
+    };
+    put("users", "some", "2026-11-27T21:39:40Z");
+    ASSERT_TRUE(run_until([this] { return facts(1).back().moves_size() == 1; }));
+    EXPECT_EQ(facts(1).back().next_evacuation_unix_ms(), 0);
+    put("drained", "kubevirt.io/evacuationMigration", "2026-11-27T21:39:46Z");
+    ASSERT_TRUE(run_until([this] { return facts(1).back().moves_size() == 2; }));
+    EXPECT_EQ(facts(1).back().next_evacuation_unix_ms(), 1'795'815'606'000) << "20 s after";
+}
+
 TEST_F(EvacuationDeskTest, SlotsAreWhatOthersLeave) {
     for (const auto* vmi : {"a", "b", "c", "d"}) {
         put_vmi(vmi, "n2");

@@ -282,15 +282,33 @@ TEST(MigrationDecoderTest, ReadsWhatAUserAskedForAndHowItStands) {
         "uid":"m1","resourceVersion":"9","creationTimestamp":"2026-11-27T21:39:46Z",
         "annotations":{"virt-scout.io/migration-cause":"drain","kubevirt.io/x":"y"}},
       "spec":{"vmiName":"a","addedNodeSelector":{"zone":"b"},"priority":"user-triggered"},
-      "status":{"phase":"Failed","conditions":[{"type":"migrationAbortRequested","status":"True"}]}})");
+      "status":{"phase":"Failed","conditions":[{"type":"migrationAbortRequested","status":"True"}],
+        "phaseTransitionTimestamps":[
+          {"phase":"Pending","phaseTransitionTimestamp":"2026-11-27T21:39:46Z"},
+          {"phase":"Failed","phaseTransitionTimestamp":"2026-11-27T21:39:48Z"}]}})");
 
     ASSERT_TRUE(migration) << migration.error().message;
+    EXPECT_EQ(migration->failed_at, WallTime{1795815588s});
+    EXPECT_FALSE(migration->backs_off);
     EXPECT_EQ(migration->vmi_name, "a");
     EXPECT_TRUE(migration->is_final());
     EXPECT_EQ(migration->annotations, (kube::Labels{{"virt-scout.io/migration-cause", "drain"}}));
     EXPECT_EQ(migration->added_node_selector.find("zone"), "b");
     EXPECT_EQ(migration->creation, WallTime{1795815586s});
     EXPECT_EQ(migration->conditions.size(), 1U);
+}
+
+TEST(MigrationDecoderTest, TellsThoseAfterWhoseFailureKubeVirtWaits) {
+    for (const auto* const key :
+         {"kubevirt.io/evacuationMigration", "kubevirt.io/workloadUpdateMigration"}) {
+        const auto migration = decode(&kube::decode_migration,
+                                      std::string{R"({"metadata":{"name":"m","annotations":{")"} +
+                                          key + R"(":"","virt-scout.io/a":"b"}}})");
+        ASSERT_TRUE(migration) << migration.error().message;
+        EXPECT_TRUE(migration->backs_off) << key;
+        EXPECT_EQ(migration->annotations, (kube::Labels{{"virt-scout.io/a", "b"}}));
+        EXPECT_FALSE(migration->failed_at);
+    }
 }
 
 TEST(KubeVirtDecoderTest, ReadsTheConfiguration) {
