@@ -180,6 +180,11 @@ EvacuationFacts from_wire(const v1::EvacuationFacts& facts) {
         out.downtime = std::chrono::milliseconds{
             std::clamp<std::int64_t>(facts.numbers().max_downtime_ms(), 0, most_seconds)};
     }
+    if (facts.next_evacuation_unix_ms() != 0) {
+        constexpr std::int64_t latest_ms = std::int64_t{1} << 50U;
+        out.next_evacuation = WallTime{std::chrono::milliseconds{
+            std::clamp<std::int64_t>(facts.next_evacuation_unix_ms(), 0, latest_ms)}};
+    }
     return out;
 }
 

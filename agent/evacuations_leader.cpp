@@ -81,7 +81,7 @@ void Evacuations::take(const EvacuationFacts& facts) {
         return;
     }
     slots_ = facts.slots;
-    followed->take(facts, clock_.steady());
+    followed->take(facts, clock_);
     changed_();
 }
 

@@ -97,6 +97,7 @@ void FollowedLauncher::saw(const launcher::Domain* domain, SteadyTime now) {
 void FollowedLauncher::measured(const launcher::DomainStats& stats, SteadyTime now) {
     const auto before = stats_ ? stats_->dirty_mib_s : std::nullopt;
     stats_ = stats;
+    copy_speed_.saw(stats.job.data_remaining, stats.job.memory_bps, now);
     if (stats.dirty_mib_s) {
         rate_at_ = now;
     } else {
@@ -114,10 +115,15 @@ void FollowedLauncher::saw_vmi(migration::VmiFacts facts, SteadyTime now) {
     settle();
 }
 
-void FollowedLauncher::take(const EvacuationFacts& facts, SteadyTime now) {
+void FollowedLauncher::take(const EvacuationFacts& facts, const Clock& clock) {
+    const auto now = clock.steady();
     numbers_ = facts.numbers;
     downtime_ = facts.downtime;
     escalated_ = facts.escalated;
+    next_evacuation_.reset();
+    if (facts.next_evacuation) {
+        next_evacuation_ = now + (*facts.next_evacuation - clock.wall());
+    }
     if (facts.pod) {
         pod_ = facts.pod;
     }
@@ -254,6 +260,9 @@ migration::MoveSubject FollowedLauncher::subject(SteadyTime now) const {
     subject.escalated = escalated_;
     subject.handed_off = machine_.vmi() && machine_.vmi()->handed_off;
     subject.left = std::chrono::floor<std::chrono::milliseconds>(machine_.cancel_at() - now);
+    if (next_evacuation_) {
+        subject.back_off = std::chrono::floor<std::chrono::milliseconds>(*next_evacuation_ - now);
+    }
     subject.tied = tied_;
     subject.abort = {.emulated = emulated_, .seen = slowest_abort_};
     if (running_since_) {
@@ -266,7 +275,8 @@ migration::MoveSubject FollowedLauncher::subject(SteadyTime now) const {
         subject.resident = in(stats_->rss_kib, kib);
         subject.dirty_rate = stats_->job.dirty_pages ? in(stats_->job.dirty_pages, page)
                                                      : in(stats_->dirty_mib_s, mib);
-        subject.remaining = in(stats_->job.data_remaining, 1);
+        subject.remaining = stats_->job.data_remaining;
+        subject.copy_speed = copy_speed_.fastest();
     }
     return subject;
 }

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "launcher/domain_json.h"
 #include "launcher/launcher_table.h"
+#include "migration/copy_speed.h"
 #include "migration/evacuation.h"
 #include "migration/evacuation_outlook.h"
 
@@ -52,7 +53,7 @@ public:
     [[nodiscard]] bool wants_dirty_rate(SteadyTime now) const;
     /// What virt-handler or the leader's watches know, which may lag.
     void saw_vmi(migration::VmiFacts facts, SteadyTime now);
-    void take(const EvacuationFacts& facts, SteadyTime now);
+    void take(const EvacuationFacts& facts, const Clock& clock);
     void answered(const migration::EvacuationOrder& order, EvacuationResult result, SteadyTime now);
     /// Thinks anew of its budget and how long a move takes.
     void look_ahead(SteadyTime now);
@@ -130,6 +131,7 @@ private:
     bool handler_stops_ = false;
     bool gone_ = false;
     std::optional<launcher::DomainStats> stats_;
+    migration::CopySpeed copy_speed_;
     std::optional<SteadyTime> rate_at_;
     std::optional<std::chrono::seconds> vmi_grace_;
     bool vmi_told_ = false;
@@ -138,6 +140,7 @@ private:
     migration::MigrationSettings numbers_;
     std::optional<std::chrono::milliseconds> downtime_;
     std::optional<SteadyTime> running_since_;
+    std::optional<SteadyTime> next_evacuation_;  ///< KubeVirt begins none before
     migration::Outlook outlook_;
 
     bool listing_ = false;             ///< list_moves is under way

@@ -134,6 +134,8 @@ struct EvacuationFacts {
     std::optional<std::chrono::milliseconds> downtime;  ///< if obeyed
     bool escalated = false;  ///< the numbers are of a policy that was made for this move
     unsigned slots = 1;
+    /// Before then KubeVirt begins no evacuation of it; none: it does not wait.
+    std::optional<WallTime> next_evacuation;
 };
 
 struct EvacuationResult {

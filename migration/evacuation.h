@@ -102,6 +102,9 @@ struct Outlook {
     /// That a running migration needs to be aborted, from the order on (abort_time()).
     std::chrono::milliseconds abort_time{3'000};
     bool queued_in_time = true;  ///< KubeVirt begins it soon enough (moves_that_fit())
+    /// Evacuations of it failed, and KubeVirt waits before it begins the next one (dossier §6.5):
+    /// too long. A migration that is ours begins at once.
+    bool evacuation_waits = false;
     /// The guest itself is ill: its liveness probe had its launcher killed, as the leader saw by
     /// Events when it read the VMI. False also where that cannot be known in time: it is moved then
     /// as from any other end.

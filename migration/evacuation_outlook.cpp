@@ -50,7 +50,11 @@ std::uint64_t whole_of(const MoveSubject& subject) {
 std::optional<milliseconds> duration_of(const MoveSubject& subject,
                                         const MoveAssumptions& assumed) {
     if (subject.running && subject.remaining && !is_careful(subject)) {
-        return best_case(subject, assumed, *subject.remaining, milliseconds{0});
+        auto seen = assumed;
+        seen.bandwidth = subject.copy_speed.value_or(assumed.bandwidth);
+        const auto rest =
+            subject.resident ? std::min(*subject.remaining, whole_of(subject)) : *subject.remaining;
+        return best_case(subject, seen, rest, milliseconds{0});
     }
     auto whole = best_case(subject, assumed, whole_of(subject), assumed.setup);
     if (whole && subject.running) {
@@ -85,6 +89,8 @@ Outlook outlook_of(const MoveSubject& subject, const MoveAssumptions& assumed) {
             .duration = duration,
             .escalated = escalation_of(subject, assumed, duration),
             .abort_time = abort_time(abort),
+            .evacuation_waits = duration && subject.left && *duration <= *subject.left &&
+                                subject.back_off + *duration > *subject.left,
             .liveness_kill = subject.liveness_kill,
             .handler_stops = subject.handler_stops,
             .pod_failed = subject.pod_failed};

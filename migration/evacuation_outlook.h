@@ -39,7 +39,9 @@ struct MoveSubject {
     /// How long its migration runs already; none: it does not run.
     std::optional<std::chrono::milliseconds> running;
     std::optional<std::uint64_t> remaining;  ///< bytes that it has still to copy, as QEMU tells
-    AbortSubject abort;                      ///< all but its memory
+    /// CopySpeed of the migration that runs; none: the assumed one.
+    std::optional<std::uint64_t> copy_speed;
+    AbortSubject abort;  ///< all but its memory
     bool pod_failed = false;
     bool liveness_kill = false;
     bool handler_stops = false;
@@ -49,6 +51,9 @@ struct MoveSubject {
     /// Until when it must have ended, from now on; none: that is not known, and nothing is
     /// escalated.
     std::optional<std::chrono::milliseconds> left;
+    /// KubeVirt waits so long before it begins an evacuation, for the last ones failed (back_off()
+    /// in migration/stuck.h).
+    std::chrono::milliseconds back_off{0};
     /// To a device or a mount of its host: QEMU switches none of these to post-copy, and KubeVirt
     /// does not try with VFIO.
     bool tied = false;
@@ -56,7 +61,8 @@ struct MoveSubject {
 
 /// All but Outlook::queued_in_time. Without what is resident, or the rate of writing, nothing of it
 /// is assumed. Of a migration that runs the duration is the rest: of what remains, where that is
-/// told, else of the forecast.
+/// told, else of the forecast. No more than is resident has to be copied: QEMU counts pages that
+/// were never touched as remaining until it comes by.
 [[nodiscard]] Outlook outlook_of(const MoveSubject& subject, const MoveAssumptions& assumed);
 
 /// A whole move, without the time that it waits for others. Its optimistic course is that of

@@ -151,19 +151,19 @@ std::optional<EvacuationOrder> Evacuation::request() const {
     if (requested_ || is_marked_by_kubevirt()) {
         return std::nullopt;
     }
-    if (settings_.stamp && !stamp_useless_) {
+    const bool is_moved = vmi_ && wanted_move(vmi_->strategy, vmi_->migratable) == WantedMove::move;
+    const bool waits = is_moved && outlook_.evacuation_waits;
+    if (settings_.stamp && !stamp_useless_ && !waits) {
         return EvacuationOrder{EvacuationStep::stamp, {}};
     }
     // By the mark of another node KubeVirt would take it for moved already, and do nothing.
     const bool marked_elsewhere = vmi_ && !vmi_->marked_node.empty();
-    if (!eviction_useless_ && !outlook_.pod_failed && !marked_elsewhere) {
+    if (!eviction_useless_ && !outlook_.pod_failed && !marked_elsewhere && !waits) {
         return EvacuationOrder{would_be_marked_ ? EvacuationStep::evict : EvacuationStep::dry_run,
                                {}};
     }
-    if (vmi_ && wanted_move(vmi_->strategy, vmi_->migratable) == WantedMove::move) {
-        return EvacuationOrder{EvacuationStep::create_move, {}};
-    }
-    return std::nullopt;
+    return is_moved ? std::optional{EvacuationOrder{EvacuationStep::create_move, {}}}
+                    : std::nullopt;
 }
 
 /// Nobody was told that it is to be moved, and no way to tell is left.

@@ -108,6 +108,7 @@ v1::EvacuationFacts facts_of_u() {
     numbers.set_max_downtime_ms(900);
     numbers.set_escalated(true);
     facts.set_slots(5);
+    facts.set_next_evacuation_unix_ms(1'700'000'000'500);
     return facts;
 }
 
@@ -133,6 +134,7 @@ TEST(EvacuationMessagesTest, FactsComeIn) {
     EXPECT_EQ(taken.numbers.bandwidth.rounded_down(), 64U << 20U);
     EXPECT_EQ(taken.downtime, 900ms);
     EXPECT_EQ(taken.slots, 5U);
+    EXPECT_EQ(taken.next_evacuation, WallTime{1'700'000'000'500ms});
 }
 
 TEST(EvacuationMessagesTest, WhatIsNotToldIsNotKnown) {
@@ -142,6 +144,7 @@ TEST(EvacuationMessagesTest, WhatIsNotToldIsNotKnown) {
     EXPECT_FALSE(taken.pod);
     EXPECT_FALSE(taken.downtime);
     EXPECT_EQ(taken.slots, 1U);
+    EXPECT_FALSE(taken.next_evacuation);
     EXPECT_EQ(taken.numbers, migration::MigrationSettings{});
     v1::EvacuationFacts unknown;
     unknown.mutable_vmi()->set_eviction_strategy("Sideways");
@@ -158,7 +161,9 @@ TEST(EvacuationMessagesTest, NumbersBeyondReasonAreBroughtIntoRange) {
     facts.mutable_numbers()->set_completion_seconds_per_gib(most);
     facts.mutable_numbers()->set_progress_seconds(least);
     facts.mutable_numbers()->set_max_downtime_ms(most);
+    facts.set_next_evacuation_unix_ms(most);
     const auto taken = from_wire(facts);
+    EXPECT_LT(*taken.next_evacuation, WallTime{std::chrono::hours{24 * 366 * 50'000}});
     EXPECT_EQ(taken.vmi->grace, 0s);
     EXPECT_EQ(taken.pod->launcher_grace, 0s);
     EXPECT_LE(*taken.pod->grace, std::chrono::hours{24 * 366 * 31});

@@ -13,6 +13,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 class EvacuationTimeTest : public EvacuationsFixture {};
 
@@ -297,6 +298,75 @@ TEST_F(EvacuationTimeTest, WhatTheKubeletGivesCountsThoughItIsSeenALittleLater) 
     turn();
     EXPECT_EQ(evacuations->followed().at("p2").machine().stop_by(), marked_at + 5s + 35s)
         << "what began long ago is no eviction of now";
+}
+
+/// After evacuations that failed KubeVirt begins the next one when it may be too late; not so what
+/// somebody makes himself (dossier §6.5).
+TEST_F(EvacuationTimeTest, WhereKubeVirtWouldWaitTooLongAMigrationOfOursIsMade) {
+    struct Row {
+        const char* what;
+        std::optional<std::chrono::seconds> next_evacuation;  ///< from now on
+        migration::EvictionStrategy strategy;
+        const char* asked;
+        const char* not_asked;
+    };
+    using migration::EvictionStrategy;
+    const std::vector<Row> rows{
+        {"nothing failed", std::nullopt, EvictionStrategy::live_migrate, "evict", "create-move"},
+        {"the wait is over", -5s, EvictionStrategy::live_migrate, "evict", "create-move"},
+        {"it ends in time", 5s, EvictionStrategy::live_migrate, "evict", "create-move"},
+        {"it does not", 150s, EvictionStrategy::live_migrate, "create-move", "evict"},
+        {"its owner moves it himself", 150s, EvictionStrategy::external, "evict", "create-move"},
+    };
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.what);
+        cluster.clear();
+        domains.clear();
+        steps.clear();
+        start_agent();
+        hear_rules();
+        vm("a").vmi.facts.strategy = row.strategy;
+        say("p1", marked("a"));
+        turn();
+        EvacuationFacts facts{.vmi_uid = "uid-a", .slots = 2};
+        if (row.next_evacuation) {
+            facts.next_evacuation = clock.wall() + *row.next_evacuation;
+        }
+        evacuations->take(facts);
+        settle();
+        EXPECT_THAT(steps, Contains(row.asked));
+        EXPECT_THAT(steps, Not(Contains(row.not_asked)));
+    }
+}
+
+/// What the assumed link would do in time the real one does not.
+TEST_F(EvacuationTimeTest, OneThatRunsIsJudgedByTheSpeedThatItHas) {
+    constexpr std::uint64_t megabyte = 1'000'000;
+    for (const bool fast : {true, false}) {
+        SCOPED_TRACE(fast);
+        cluster.clear();
+        domains.clear();
+        start_agent();
+        hear_rules();
+        vm("a").moves = {{.name = "m", .phase = migration::MovePhase::running}};
+        auto domain = marked("a");
+        domain.memory_kib = std::uint64_t{8} << 20U;
+        say("p1", domain);
+        settle();
+        tell("a");
+        settle();
+        launcher::DomainStats stats;
+        stats.rss_kib = domain.memory_kib;
+        stats.job.memory_bps = (fast ? 900 : 100) * megabyte;
+        for (std::uint64_t remaining = 8000 * megabyte; remaining > 7000 * megabyte;
+             remaining -= 300 * megabyte) {
+            EXPECT_EQ(state_of("p1"), "moving");
+            stats.job.data_remaining = remaining;
+            evacuations->measured("p1", stats);
+            live(2s);
+        }
+        EXPECT_EQ(state_of("p1") == "moving", fast) << reason_of("p1");
+    }
 }
 
 }  // namespace

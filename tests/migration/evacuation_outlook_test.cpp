@@ -143,6 +143,29 @@ const std::vector<Row> durations{
          one.remaining = 3'000'000'000;
      },
      3s},
+    {"running, and it was seen how fast",
+     [](auto& one) {
+         one.resident = 8'000'000'000;
+         one.running = 60s;
+         one.remaining = 3'000'000'000;
+         one.copy_speed = 100'000'000;
+     },
+     30s},
+    {"running, and faster than was thought",
+     [](auto& one) {
+         one.resident = 8'000'000'000;
+         one.running = 60s;
+         one.remaining = 3'000'000'000;
+         one.copy_speed = 3'000'000'000;
+     },
+     1s},
+    {"running, and most of what remains was never touched",
+     [](auto& one) {
+         one.resident = 2'000'000'000;
+         one.running = 1s;
+         one.remaining = 8'000'000'000;
+     },
+     2s},
     {"what remains is of another migration",
      [](auto& one) {
          one.resident = 8'000'000'000;
