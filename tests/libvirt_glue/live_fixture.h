@@ -71,6 +71,17 @@ public:
         });
     }
 
+    /// The same without its last word, whoever found it: after an event a guest is read again, and
+    /// that may see a change before its event comes.
+    bool run_until_found(const std::string& look) {
+        return run_until([this, &look] {
+            const auto all = told();
+            return std::any_of(all.begin(), all.end(), [&look](const std::string& line) {
+                return line.starts_with(look + ' ');
+            });
+        });
+    }
+
     template <class T>
     T ask(Task<T> task) {
         std::optional<T> answer;
