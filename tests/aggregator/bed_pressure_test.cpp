@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// Moves ahead of pressure on a real API server: an agent tells what it expects of its node, and the
+// leader makes the migration that its own webhook lets pass.
+#include <string>
+#include <utility>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <gmock/gmock.h>
+
+#include "cluster/target_term.h"
+#include "migration/requester.h"
+#include "tests/aggregator/bed_moving_fixture.h"
+
+namespace scout::aggregator {
+namespace {
+
+namespace json = boost::json;
+namespace v1 = virt_scout::v1;
+using testing::HasSubstr;
+using testing::SizeIs;
+using testing::StartsWith;
+
+class BedPressureTest : public BedMovingTest {
+protected:
+    void SetUp() override {
+        BedMovingTest::SetUp();
+        if (side) {
+            lead_webhooks_here();
+            done(client->merge_patch(config(), R"({"spec":{"pressure":{"mode":"act"}}})"));
+        }
+    }
+    void TearDown() override {
+        // Nobody answers there any more, and other tests make migrations too.
+        static_cast<void>(call(client->remove(webhooks(), {})));
+        BedMovingTest::TearDown();
+    }
+
+    [[nodiscard]] static kube::Target webhooks() {
+        return {.resource = {.group = "admissionregistration.k8s.io",
+                             .version = "v1",
+                             .plural = "mutatingwebhookconfigurations",
+                             .kind = "MutatingWebhookConfiguration",
+                             .namespaced = false},
+                .object = {.space = {}, .name = "virt-scout-target"}};
+    }
+    /// No Service leads to anybody. The authority is filled in by the leader.
+    void lead_webhooks_here() {
+        const auto base = "https://127.0.0.1:" + std::to_string(side->https_port());
+        json::array patch;
+        for (const auto* const path : {"/target/move", "/target/pod"}) {
+            const auto at = "/webhooks/" + std::to_string(patch.size()) + "/clientConfig";
+            patch.push_back({{"op", "replace"}, {"path", at}, {"value", {{"url", base + path}}}});
+        }
+        done(client->json_patch(webhooks(), json::serialize(patch)));
+        ASSERT_TRUE(run_until([this] {
+            const auto now = done(client->get(webhooks()));
+            return test::at(now, "/webhooks/0/clientConfig/caBundle").is_string() &&
+                   test::at(now, "/webhooks/1/clientConfig/caBundle").is_string();
+        }));
+    }
+
+    /// Node `one` has less memory from second to second, and `vm` is the first to be evicted.
+    void expect_pressure(TalkingAgent& agent, const std::string& vm) {
+        constexpr std::uint64_t gib = std::uint64_t{1} << 30U;
+        v1::AgentMessage message;
+        auto& pressure = *message.mutable_pressure();
+        pressure.set_kubelet_known(true);
+        auto& line = *pressure.add_thresholds();
+        line.set_signal("memory.available");
+        line.set_available(2 * gib);
+        line.set_capacity(64 * gib);
+        line.set_at(gib);
+        line.set_reached_in_ms(300'000);
+        line.set_confidence(0.95);
+        line.set_warned(true);
+        auto& order = *pressure.add_order();
+        order.set_signal("memory.available");
+        auto& first = *order.add_first();
+        first.set_vmi(shop + "/" + vm);
+        first.set_pod_uid(uid_of_pod(vm));
+        first.set_usage(16 * gib);
+        agent.say(message);
+    }
+    [[nodiscard]] json::array moves() {
+        const auto all = done(client->get(
+            {.resource = kube::resources::migrations(), .object = {.space = shop, .name = {}}}));
+        return test::at(all, "/items").as_array();
+    }
+    [[nodiscard]] std::uint64_t counted(ReliefResult result) const {
+        return side->facts().relief.results.at(static_cast<std::size_t>(result));
+    }
+};
+
+TEST_F(BedPressureTest, TheFirstToBeEvictedIsMovedAwayFromNodesThatRunShort) {
+    auto agent = agent_on(one);
+    expect_pressure(*agent, "web");
+    const auto is_begun = [this, &agent] {
+        agent->beat();
+        return counted(ReliefResult::begun) > 0;
+    };
+    ASSERT_TRUE(run_until(is_begun) || run_until(is_begun))
+        << counted(ReliefResult::refused) << " refused, " << counted(ReliefResult::no_webhook)
+        << " without webhook, " << counted(ReliefResult::unanswered) << " unanswered";
+
+    ASSERT_THAT(moves(), SizeIs(1));
+    const auto made = moves().at(0);
+    EXPECT_THAT(std::string{test::at(made, "/metadata/name").as_string()},
+                StartsWith(std::string{migration::forecast_move_prefix}));
+    EXPECT_EQ(test::at(made, "/spec/vmiName"), "web");
+    const auto carried = cluster::read_carried_move(json::serialize(made));
+    ASSERT_TRUE(carried) << carried.error().message;
+    kube::Node node;
+    node.meta.name = one;
+    EXPECT_FALSE(cluster::is_asked_for(*carried, node));
+    node.meta.name = two;
+    EXPECT_TRUE(cluster::is_asked_for(*carried, node));
+    EXPECT_EQ(carried->sentinel(), cluster::sentinel_of(carried->request.wish.term.value()));
+
+    // It is told again, and nothing more is done before that move has ended.
+    expect_pressure(*agent, "web");
+    ASSERT_TRUE(run_until([this] { return side->facts().relief.pressed == 1; }));
+    EXPECT_EQ(counted(ReliefResult::begun), 1U);
+    EXPECT_TRUE(test::at(vmi("web"), "/status/evacuationNodeName").is_null()) << "no eviction";
+}
+
+/// As KubeVirt would make it: the term is in the pod before the scheduler sees it.
+TEST_F(BedPressureTest, ItsTargetPodKeepsAwayFromThem) {
+    auto agent = agent_on(one);
+    expect_pressure(*agent, "web");
+    const auto is_begun = [this, &agent] {
+        agent->beat();
+        return counted(ReliefResult::begun) > 0;
+    };
+    ASSERT_TRUE(run_until(is_begun) || run_until(is_begun));
+    const auto made = moves().at(0);
+    json::object pod{{"apiVersion", "v1"}, {"kind", "Pod"}};
+    pod["metadata"] = {{"name", "virt-launcher-web-target"},
+                       {"labels",
+                        {{"kubevirt.io", "virt-launcher"},
+                         {"kubevirt.io/created-by", uid_of_vm("web")},
+                         {"kubevirt.io/migrationJobUID", test::at(made, "/metadata/uid")}}},
+                       {"annotations",
+                        {{"kubevirt.io/domain", "web"},
+                         {"kubevirt.io/migrationJobName", test::at(made, "/metadata/name")}}}};
+    pod["spec"] = {{"nodeSelector", test::at(made, "/spec/addedNodeSelector")},
+                   {"automountServiceAccountToken", false},
+                   {"containers", {{{"name", "compute"}, {"image", "none"}}}}};
+    const auto stored = done(
+        client->create({.resource = kube::resources::pods(), .object = {.space = shop, .name = {}}},
+                       json::serialize(pod)));
+
+    const auto terms = test::at(stored,
+                                "/spec/affinity/nodeAffinity/"
+                                "requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms");
+    EXPECT_EQ(json::serialize(terms),
+              R"([{"matchFields":[{"key":"metadata.name","operator":"NotIn","values":[")" + one +
+                  R"("]}]}])");
+    EXPECT_TRUE(test::at(stored, "/spec/nodeSelector/virt-scout.io~1target-term").is_null());
+}
+
+}  // namespace
+}  // namespace scout::aggregator
