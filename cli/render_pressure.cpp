@@ -169,6 +169,7 @@ std::string first_text(const PressureReport& report, PressureSignal signal) {
             continue;
         }
         std::vector<std::string> names;
+        names.reserve(order.first.size());
         for (const auto& one : order.first) {
             names.push_back(one.vmi.empty() ? one.pod_uid : one.vmi);
         }

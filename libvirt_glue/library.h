@@ -33,9 +33,12 @@ struct Library {
                                                             each(virTypedParamsGetString)          \
                                                                 each(virTypedParamsGetULLong)
 
+// Libvirt's names, not ours.
+// NOLINTBEGIN(bugprone-macro-parentheses,readability-identifier-naming)
 #define SCOUT_LIBVIRT_MEMBER(name) decltype(&::name) name = nullptr;
     SCOUT_LIBVIRT_FUNCTIONS(SCOUT_LIBVIRT_MEMBER)
 #undef SCOUT_LIBVIRT_MEMBER
+    // NOLINTEND(bugprone-macro-parentheses,readability-identifier-naming)
 };
 
 /// From a file of that name, which stays loaded. Errors: unavailable, with what the loader says:
