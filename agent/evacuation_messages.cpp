@@ -69,7 +69,8 @@ std::optional<std::vector<migration::MoveFacts>> moves_from(const Moves& moves) 
         out.push_back({.name = wire::cut(move.name()),
                        .phase = cluster::move_phase(move.phase()),
                        .target_pod = wire::cut(move.target_pod()),
-                       .deleting = move.deleting()});
+                       .deleting = move.deleting(),
+                       .backs_off = move.backs_off()});
     }
     return out;
 }

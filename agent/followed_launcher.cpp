@@ -17,7 +17,6 @@ constexpr std::chrono::seconds watch_lag{1};
 constexpr std::chrono::seconds kubelet_looks_within{15};
 /// Measuring costs the guest's host a little.
 constexpr std::chrono::seconds rate_is_good_for{10};
-constexpr std::uint64_t page = 4096;
 constexpr std::uint64_t kib = 1024;
 constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
 /// No guest has, or writes, more; products of what a launcher says stay in range.
@@ -79,6 +78,7 @@ FollowedLauncher::FollowedLauncher(std::string pod_uid, const launcher::Domain& 
 void FollowedLauncher::keep(const launcher::Domain& domain) {
     memory_kib_ = domain.memory_kib;
     domain_grace_ = domain.grace;
+    huge_pages_ = domain.huge_pages;
     emulated_ = domain.cpu && domain.cpu->virt_type == "qemu";
     tied_ = !domain.cpu || !domain.cpu->ties || !domain.cpu->ties->empty();
 }
@@ -122,7 +122,8 @@ void FollowedLauncher::take(const EvacuationFacts& facts, const Clock& clock) {
     escalated_ = facts.escalated;
     next_evacuation_.reset();
     if (facts.next_evacuation) {
-        next_evacuation_ = now + (*facts.next_evacuation - clock.wall());
+        constexpr std::chrono::milliseconds most = std::chrono::hours{24};
+        next_evacuation_ = now + std::clamp(*facts.next_evacuation - clock.wall(), -most, most);
     }
     if (facts.pod) {
         pod_ = facts.pod;
@@ -164,6 +165,7 @@ void FollowedLauncher::take_moves(std::vector<migration::MoveFacts> moves, bool 
     machine_.saw_moves(std::move(moves), now);
     if (!machine_.is_running()) {
         running_since_.reset();
+        copy_speed_ = {};
     } else if (!running_since_) {
         running_since_ = now;
     }
@@ -200,6 +202,7 @@ void FollowedLauncher::look_ahead(SteadyTime now) {
     const bool queued = outlook_.queued_in_time;
     outlook_ = migration::outlook_of(subject(now), assumed_);
     outlook_.queued_in_time = queued;
+    outlook_.next_evacuation = next_evacuation_;
     machine_.saw_outlook(outlook_, now);
 }
 
@@ -260,9 +263,6 @@ migration::MoveSubject FollowedLauncher::subject(SteadyTime now) const {
     subject.escalated = escalated_;
     subject.handed_off = machine_.vmi() && machine_.vmi()->handed_off;
     subject.left = std::chrono::floor<std::chrono::milliseconds>(machine_.cancel_at() - now);
-    if (next_evacuation_) {
-        subject.back_off = std::chrono::floor<std::chrono::milliseconds>(*next_evacuation_ - now);
-    }
     subject.tied = tied_;
     subject.abort = {.emulated = emulated_, .seen = slowest_abort_};
     if (running_since_) {
@@ -272,9 +272,9 @@ migration::MoveSubject FollowedLauncher::subject(SteadyTime now) const {
         const auto in = [](std::optional<std::uint64_t> count, std::uint64_t unit) {
             return count ? std::optional{bytes(*count, unit)} : std::nullopt;
         };
-        subject.resident = in(stats_->rss_kib, kib);
-        subject.dirty_rate = stats_->job.dirty_pages ? in(stats_->job.dirty_pages, page)
-                                                     : in(stats_->dirty_mib_s, mib);
+        subject.resident = huge_pages_ ? std::optional{subject.memory} : in(stats_->rss_kib, kib);
+        subject.dirty_rate =
+            stats_->job.dirty_rate ? stats_->job.dirty_rate : in(stats_->dirty_mib_s, mib);
         subject.remaining = stats_->job.data_remaining;
         subject.copy_speed = copy_speed_.fastest();
     }

@@ -120,6 +120,7 @@ private:
     migration::Evacuation machine_;
 
     std::uint64_t memory_kib_ = 0;
+    bool huge_pages_ = false;
     bool emulated_ = false;
     bool tied_ = true;
     bool escalated_ = false;

@@ -117,6 +117,7 @@ v1::MoveFacts to_wire(const migration::MoveFacts& facts) {
     out.set_phase(std::string{cluster::phase_word(facts.phase)});
     out.set_target_pod(facts.target_pod);
     out.set_deleting(facts.deleting);
+    out.set_backs_off(facts.backs_off);
     return out;
 }
 

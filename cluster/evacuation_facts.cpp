@@ -70,7 +70,8 @@ migration::MoveFacts move_facts(const kube::Migration& migration, const kube::Vm
     return {.name = migration.meta.name,
             .phase = move_phase(migration.phase.view()),
             .target_pod = told ? vmi->migration->target_pod.str() : std::string{},
-            .deleting = migration.deletion.has_value()};
+            .deleting = migration.deletion.has_value(),
+            .backs_off = migration.backs_off};
 }
 
 std::optional<WallTime> next_evacuation(

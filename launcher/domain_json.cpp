@@ -74,6 +74,7 @@ struct Hardware {
     std::vector<Typed> interfaces;
     std::vector<Typed> filesystems;
     std::optional<Typed> security;
+    std::optional<Typed> huge_pages;
     std::int64_t vcpus = 0;
 };
 
@@ -103,6 +104,7 @@ Status read_domain(kube::JsonObject& object, Domain& domain, Hardware& hardware)
                       Field{"UUID", domain.uuid},
                       Nested{"Memory", Field{"Value", hardware.memory.value},
                              Field{"Unit", hardware.memory.unit}},
+                      Nested{"MemoryBacking", Field{"HugePages", hardware.huge_pages}},
                       Nested{"OS", Nested{"Type", Field{"Arch", hardware.arch},
                                           Field{"Machine", hardware.machine}}},
                       devices,
@@ -239,6 +241,7 @@ Status describe(Domain& domain, const Hardware& hardware) {
                             : documents::in_kib(static_cast<std::uint64_t>(hardware.memory.value),
                                                 hardware.memory.unit);
     domain.memory_kib = memory.value_or(0);
+    domain.huge_pages = hardware.huge_pages.has_value();
     auto cpu = memory
                    ? guest_cpu(domain, hardware)
                    : fail(Errc::invalid, "expected Spec.Memory as an amount with a unit, found " +

@@ -42,6 +42,7 @@ struct Domain {
     std::optional<WallTime> first_shutdown_request;
     std::optional<MigrationMetadata> migration;
     std::uint64_t memory_kib = 0;  ///< KiB
+    bool huge_pages = false;       ///< its memory is in these, which no RSS counts
     std::optional<migration::GuestCpu> cpu;
     std::string cpu_error;  ///< why there is no `cpu`
 
@@ -77,7 +78,8 @@ struct JobInfo {
     std::optional<std::uint64_t> data_processed;  ///< bytes
     std::optional<std::uint64_t> data_remaining;  ///< bytes
     std::optional<std::uint64_t> memory_bps;      ///< bytes/s that memory is copied with
-    std::optional<std::uint64_t> dirty_pages;     ///< pages/s that the guest writes to
+    /// Bytes/s that the guest writes to: KubeVirt has multiplied libvirt's pages (statsconv).
+    std::optional<std::uint64_t> dirty_rate;
 
     friend bool operator==(const JobInfo&, const JobInfo&) = default;
 };

@@ -23,7 +23,7 @@ struct Counter {
 
 struct Counters {
     Counter total, rss, unused, available, data_total, data_processed, data_remaining, memory_bps,
-        dirty_pages, dirty_rate;
+        written, dirty_rate;
 };
 
 Status read_stats(kube::JsonObject& object, DomainStats& stats, Counters& of) {
@@ -45,8 +45,8 @@ Status read_stats(kube::JsonObject& object, DomainStats& stats, Counters& of) {
                      Field{"DataRemaining", of.data_remaining.value},
                      Field{"MemoryBpsSet", of.memory_bps.set},
                      Field{"MemoryBps", of.memory_bps.value},
-                     Field{"MemDirtyRateSet", of.dirty_pages.set},
-                     Field{"MemDirtyRate", of.dirty_pages.value}};
+                     Field{"MemDirtyRateSet", of.written.set},
+                     Field{"MemDirtyRate", of.written.value}};
     return object.read(Field{"Name", stats.name}, Field{"UUID", stats.uuid}, memory, job,
                        Nested{"DirtyRate", Field{"MegabytesPerSecondSet", of.dirty_rate.set},
                               Field{"MegabytesPerSecond", of.dirty_rate.value}});
@@ -74,7 +74,7 @@ Result<std::optional<DomainStats>> parse_domain_stats(std::string json) {
                  .data_processed = counters.data_processed.told(),
                  .data_remaining = counters.data_remaining.told(),
                  .memory_bps = counters.memory_bps.told(),
-                 .dirty_pages = counters.dirty_pages.told()};
+                 .dirty_rate = counters.written.told()};
     stats.dirty_mib_s = counters.dirty_rate.told();
     return stats;
 }

@@ -17,8 +17,14 @@ void CopySpeed::saw(std::optional<std::uint64_t> remaining,
         *this = {};
         return;
     }
+    // Before its first page nothing is told to remain; and the launcher tells the same for seconds.
+    if (!last_ && *remaining == 0) {
+        return;
+    }
     if (!last_) {
         since_ = now;
+    } else if (*remaining == last_->remaining) {
+        return;
     } else if (*remaining < last_->remaining && now > last_->at) {
         const std::chrono::duration<double> took = now - last_->at;
         const auto fell = static_cast<double>(last_->remaining - *remaining) / took.count();

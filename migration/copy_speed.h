@@ -9,16 +9,18 @@
 namespace scout::migration {
 
 /// How fast a migration that runs gets on, by what QEMU tells of it now and then: bytes per second,
-/// the most that was seen. Pure; one thread; nothing here fails.
+/// the most that was seen. Local disks that are copied along count. Pure; one thread; nothing here
+/// fails.
 ///
 /// The speed of copying alone would say too little. Pages that were never touched count as
-/// remaining and cost next to nothing: over these what remains falls, and the link is idle.
+/// remaining and cost next to nothing: over these what remains falls, and the link is idle. What a
+/// launcher tells may be 3 s old, so that a fall seems up to twice as fast, or as slow, as it was.
 class CopySpeed {
 public:
     /// What it still has to copy, in bytes, and how fast it copies; no `remaining`: none runs.
     void saw(std::optional<std::uint64_t> remaining, std::optional<std::uint64_t> copied_a_second,
              SteadyTime now);
-    /// None: it was not watched for as long as a slow start may last.
+    /// None: it was not seen to go on for as long as a slow start may last.
     [[nodiscard]] std::optional<std::uint64_t> fastest() const noexcept;
 
 private:

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known, and what follows from it. The migration under way is in evacuation_moves.cpp, the
-// steps are in evacuation_steps.cpp, what is given up is in evacuation_release.cpp.
+// What is known, and what follows from it. Why a VM is not moved is in evacuation_reasons.cpp, the
+// migration under way in evacuation_moves.cpp, the steps are in evacuation_steps.cpp, what is given
+// up is in evacuation_release.cpp.
 #include "migration/evacuation.h"
 
 #include <algorithm>
 #include <utility>
+
+#include "migration/evacuation_text.h"
 
 namespace scout::migration {
 namespace {
@@ -15,20 +18,6 @@ using Why = EvacuationWhy;
 /// It tells its facts each 10 s.
 constexpr std::chrono::seconds leader_is_silent_after{15};
 constexpr const char* leaderless = "no leader of the aggregators is heard, who would move it";
-constexpr const char* no_node =
-    "there is no Node object of its node any more: KubeVirt moves nothing from there";
-constexpr const char* no_handler =
-    "its node shuts down, and virt-handler with it, which begins no migration any more: a step of "
-    "the kubelet's shutdownGracePeriodByPodPriority between them would keep it";
-
-std::string in_seconds(milliseconds time) {
-    const auto tenths = std::max<std::int64_t>(0, time.count() / 100);
-    return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " s";
-}
-
-milliseconds left_until(SteadyTime end, SteadyTime now) {
-    return std::chrono::floor<milliseconds>(end - now);
-}
 
 }  // namespace
 
@@ -227,79 +216,6 @@ bool Evacuation::is_over(SteadyTime now) {
     return true;
 }
 
-/// Why nobody shall move it, however much time there is.
-Evacuation::Reason Evacuation::why_no_move() const {
-    if (!settings_.act) {
-        return {Why::unwanted, "it is only observed: evacuation.mode is not act"};
-    }
-    if (launcher_.shutting_down) {
-        return {Why::stopped, "its guest was asked to shut down already"};
-    }
-    if (outlook_.liveness_kill) {
-        return {Why::unwanted, "its liveness probe had it killed: a moved guest would be as ill"};
-    }
-    if (outlook_.handler_stops) {
-        return {Why::unwanted, no_handler};
-    }
-    if (!vmi_) {
-        return {};
-    }
-    if (vmi_->node_gone) {
-        return {Why::unwanted, no_node};
-    }
-    if (wanted_move(vmi_->strategy, vmi_->migratable) != WantedMove::none) {
-        return {};
-    }
-    if (vmi_->strategy == EvictionStrategy::none) {
-        return {Why::unwanted, "its eviction strategy is None"};
-    }
-    return {Why::unwanted,
-            "it cannot be migrated" +
-                (vmi_->not_migratable.empty() ? std::string{} : ": " + vmi_->not_migratable)};
-}
-
-/// Why the one that is under way does not begin.
-Evacuation::Reason Evacuation::why_in_vain() const {
-    const auto* const move = unfinished();
-    if (move == nullptr) {
-        return {};
-    }
-    if (vmi_ && vmi_->node_gone && move->phase == MovePhase::pending) {
-        return {Why::unwanted, no_node};
-    }
-    if (outlook_.handler_stops && move->phase < MovePhase::running && !launcher_.migrating) {
-        return {Why::unwanted, no_handler};
-    }
-    return {};
-}
-
-/// Why it cannot be moved in time; empty if it can, or if somebody else decides that.
-Evacuation::Reason Evacuation::why_too_late(SteadyTime now) const {
-    if (launcher_.post_copy && unfinished() != nullptr) {
-        return {};
-    }
-    if (now >= cancel_at()) {
-        return {Why::too_late, "there is no time left to move it: its guest is killed in " +
-                                   in_seconds(left_until(ends_at(), now))};
-    }
-    if (vmi_ && wanted_move(vmi_->strategy, vmi_->migratable) == WantedMove::announce) {
-        return {};
-    }
-    const auto duration = planned(now);
-    if (!duration) {
-        return {Why::too_late, "a migration of it does not end"};
-    }
-    if (now + *duration > cancel_at()) {
-        return {Why::too_late, "a migration of it needs " + in_seconds(*duration) +
-                                   " at best, and there are " +
-                                   in_seconds(left_until(cancel_at(), now))};
-    }
-    if (!outlook_.queued_in_time && unfinished() == nullptr) {
-        return {Why::too_many, "too many VMs of this node wait to be moved"};
-    }
-    return {};
-}
-
 void Evacuation::decide(SteadyTime now) {
     auto reason = is_leaderless(now) ? Reason{Why::leaderless, leaderless} : why_no_move();
     if (!reason.text.empty()) {
@@ -326,7 +242,7 @@ void Evacuation::follow(SteadyTime now) {
         give_up(std::move(other));
     } else if (is_leaderless(now)) {
         give_up({Why::leaderless, leaderless});
-    } else if (is_unheard()) {
+    } else if (is_unheard(now)) {
         give_up({Why::failed, "KubeVirt marks it for nobody, and so nobody moves it"});
     }
 }

@@ -86,6 +86,7 @@ struct MoveFacts {
     MovePhase phase = MovePhase::pending;
     std::string target_pod;  ///< empty: not known
     bool deleting = false;   ///< somebody deleted it, and it is not gone yet
+    bool backs_off = false;  ///< an evacuation: begins no earlier than Outlook::next_evacuation
 
     [[nodiscard]] bool is_final() const noexcept { return phase >= MovePhase::succeeded; }
 };
@@ -102,9 +103,9 @@ struct Outlook {
     /// That a running migration needs to be aborted, from the order on (abort_time()).
     std::chrono::milliseconds abort_time{3'000};
     bool queued_in_time = true;  ///< KubeVirt begins it soon enough (moves_that_fit())
-    /// Evacuations of it failed, and KubeVirt waits before it begins the next one (dossier §6.5):
-    /// too long. A migration that is ours begins at once.
-    bool evacuation_waits = false;
+    /// Evacuations of it failed: before then KubeVirt begins no further one (dossier §6.5). A
+    /// migration that is ours begins at once. None: it does not wait.
+    std::optional<SteadyTime> next_evacuation;
     /// The guest itself is ill: its liveness probe had its launcher killed, as the leader saw by
     /// Events when it read the VMI. False also where that cannot be known in time: it is moved then
     /// as from any other end.
@@ -237,7 +238,7 @@ private:
     [[nodiscard]] bool runs_into_the_reserve(SteadyTime now) const noexcept;
     [[nodiscard]] bool is_leaderless(SteadyTime now) const noexcept;
     [[nodiscard]] bool is_last_question(SteadyTime now) const noexcept;
-    [[nodiscard]] bool is_unheard() const;
+    [[nodiscard]] bool is_unheard(SteadyTime now) const;
     [[nodiscard]] bool mark_stays() const noexcept;
     [[nodiscard]] bool is_left_alone(const MoveFacts& move) const noexcept;
     [[nodiscard]] const MoveFacts* in_the_way() const;
@@ -257,6 +258,7 @@ private:
     [[nodiscard]] std::optional<std::chrono::milliseconds> planned(SteadyTime now) const;
     [[nodiscard]] bool fits(SteadyTime now) const noexcept;
     [[nodiscard]] bool may_escalate() const;
+    [[nodiscard]] bool begins_too_late(SteadyTime now) const;
     void plan_escalation(SteadyTime now);
     [[nodiscard]] std::optional<EvacuationOrder> escalation() const;
     void enter(EvacuationState state, Reason reason);
@@ -269,8 +271,8 @@ private:
     void try_later(SteadyTime now);
     [[nodiscard]] bool may_be_read_later(const EvacuationOrder& order, SteadyTime now);
 
-    [[nodiscard]] std::optional<EvacuationOrder> due() const;
-    [[nodiscard]] std::optional<EvacuationOrder> request() const;
+    [[nodiscard]] std::optional<EvacuationOrder> due(SteadyTime now) const;
+    [[nodiscard]] std::optional<EvacuationOrder> request(SteadyTime now) const;
     [[nodiscard]] std::optional<EvacuationOrder> taking_back() const;
     [[nodiscard]] SteadyTime ends_at() const noexcept;
     [[nodiscard]] bool is_marked_by_kubevirt() const noexcept;

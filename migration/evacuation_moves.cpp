@@ -35,6 +35,13 @@ std::optional<milliseconds> Evacuation::planned(SteadyTime now) const {
     return escalated && !fits(now) && may_escalate() ? escalated->duration : outlook_.duration;
 }
 
+/// An evacuation, if KubeVirt begins it no earlier than it has to.
+bool Evacuation::begins_too_late(SteadyTime now) const {
+    const auto duration = planned(now);
+    return outlook_.next_evacuation && duration &&
+           *outlook_.next_evacuation + *duration > cancel_at();
+}
+
 void Evacuation::plan_escalation(SteadyTime now) {
     escalation_due_ = !escalated_ && !fits(now) && may_escalate();
 }
@@ -71,6 +78,11 @@ void Evacuation::take_failure(SteadyTime now) {
         pause = our_pause * (1U << std::min(failures_ - 1, most_doublings));
     } else if (!somebodys) {
         pause = evacuation_back_off(failures_);
+        // It counts those of before the mark too.
+        if (outlook_.next_evacuation) {
+            pause =
+                std::max(pause, std::chrono::ceil<milliseconds>(*outlook_.next_evacuation - now));
+        }
     }
     const auto failed = std::exchange(followed_, {});
     if (const auto* const next = unfinished()) {

@@ -47,14 +47,30 @@ std::uint64_t whole_of(const MoveSubject& subject) {
     return std::min(subject.resident.value_or(0), subject.memory);
 }
 
+/// By the assumed link as long as it is not known to be slower. It may be shared with a move that
+/// ends soon, and what the guest writes in a moment says little of the next: so what was seen
+/// counts twice, and for a guest that writes nothing.
+std::optional<milliseconds> rest_of(MoveSubject subject, std::uint64_t remaining,
+                                    MoveAssumptions assumed) {
+    const auto whole = whole_of(subject);
+    const bool copies_disks = remaining > subject.memory;
+    const auto rest = subject.resident && !copies_disks ? std::min(remaining, whole) : remaining;
+    const auto speed = subject.copy_speed.value_or(assumed.bandwidth);
+    assumed.bandwidth = std::max(assumed.bandwidth, speed);
+    const auto by_link = best_case(subject, assumed, rest, milliseconds{0});
+    if (!by_link || !subject.copy_speed) {
+        return by_link;
+    }
+    subject.dirty_rate.reset();
+    assumed.bandwidth = speed > assumed.bandwidth / 2 ? assumed.bandwidth : speed * 2;
+    const auto by_speed = best_case(subject, assumed, rest, milliseconds{0});
+    return by_speed ? std::max(by_link, by_speed) : by_link;
+}
+
 std::optional<milliseconds> duration_of(const MoveSubject& subject,
                                         const MoveAssumptions& assumed) {
     if (subject.running && subject.remaining && !is_careful(subject)) {
-        auto seen = assumed;
-        seen.bandwidth = subject.copy_speed.value_or(assumed.bandwidth);
-        const auto rest =
-            subject.resident ? std::min(*subject.remaining, whole_of(subject)) : *subject.remaining;
-        return best_case(subject, seen, rest, milliseconds{0});
+        return rest_of(subject, *subject.remaining, assumed);
     }
     auto whole = best_case(subject, assumed, whole_of(subject), assumed.setup);
     if (whole && subject.running) {
@@ -89,8 +105,6 @@ Outlook outlook_of(const MoveSubject& subject, const MoveAssumptions& assumed) {
             .duration = duration,
             .escalated = escalation_of(subject, assumed, duration),
             .abort_time = abort_time(abort),
-            .evacuation_waits = duration && subject.left && *duration <= *subject.left &&
-                                subject.back_off + *duration > *subject.left,
             .liveness_kill = subject.liveness_kill,
             .handler_stops = subject.handler_stops,
             .pod_failed = subject.pod_failed};

@@ -51,18 +51,15 @@ struct MoveSubject {
     /// Until when it must have ended, from now on; none: that is not known, and nothing is
     /// escalated.
     std::optional<std::chrono::milliseconds> left;
-    /// KubeVirt waits so long before it begins an evacuation, for the last ones failed (back_off()
-    /// in migration/stuck.h).
-    std::chrono::milliseconds back_off{0};
     /// To a device or a mount of its host: QEMU switches none of these to post-copy, and KubeVirt
     /// does not try with VFIO.
     bool tied = false;
 };
 
-/// All but Outlook::queued_in_time. Without what is resident, or the rate of writing, nothing of it
-/// is assumed. Of a migration that runs the duration is the rest: of what remains, where that is
-/// told, else of the forecast. No more than is resident has to be copied: QEMU counts pages that
-/// were never touched as remaining until it comes by.
+/// All but Outlook::queued_in_time and next_evacuation. Without what is resident, or the rate of
+/// writing, nothing of it is assumed. Of a migration that runs the duration is the rest: of what
+/// remains, where that is told, else of the forecast. Of memory no more than is resident has to be
+/// copied: QEMU counts pages that were never touched as remaining until it comes by.
 [[nodiscard]] Outlook outlook_of(const MoveSubject& subject, const MoveAssumptions& assumed);
 
 /// A whole move, without the time that it waits for others. Its optimistic course is that of

@@ -95,7 +95,7 @@ std::optional<EvacuationOrder> Evacuation::next(SteadyTime now) {
     if (in_flight_ || now < not_before_) {
         return std::nullopt;
     }
-    in_flight_ = due();
+    in_flight_ = due(now);
     ordered_at_ = in_flight_ ? now : ordered_at_;
     if (in_flight_ && state_ == EvacuationState::released && now >= ends_at()) {
         in_flight_.reset();
@@ -103,7 +103,7 @@ std::optional<EvacuationOrder> Evacuation::next(SteadyTime now) {
     return in_flight_;
 }
 
-std::optional<EvacuationOrder> Evacuation::due() const {
+std::optional<EvacuationOrder> Evacuation::due(SteadyTime now) const {
     switch (state_) {
         case EvacuationState::idle:
         case EvacuationState::moved:
@@ -114,7 +114,7 @@ std::optional<EvacuationOrder> Evacuation::due() const {
         case EvacuationState::suspected:
             return EvacuationOrder{EvacuationStep::read_vmi, {}};
         case EvacuationState::held:
-            return request();
+            return request(now);
         case EvacuationState::given_up:
             return taking_back();
         case EvacuationState::released:
@@ -138,7 +138,7 @@ std::optional<EvacuationOrder> Evacuation::escalation() const {
 
 /// In order: the proposal's own way, an eviction that KubeVirt turns into a mark, a VMIM of ours.
 /// Nothing is asked for on the word of what may lag.
-std::optional<EvacuationOrder> Evacuation::request() const {
+std::optional<EvacuationOrder> Evacuation::request(SteadyTime now) const {
     if (!read_live_) {
         return EvacuationOrder{EvacuationStep::read_vmi, {}};
     }
@@ -152,7 +152,7 @@ std::optional<EvacuationOrder> Evacuation::request() const {
         return std::nullopt;
     }
     const bool is_moved = vmi_ && wanted_move(vmi_->strategy, vmi_->migratable) == WantedMove::move;
-    const bool waits = is_moved && outlook_.evacuation_waits;
+    const bool waits = is_moved && begins_too_late(now);
     if (settings_.stamp && !stamp_useless_ && !waits) {
         return EvacuationOrder{EvacuationStep::stamp, {}};
     }
@@ -167,8 +167,8 @@ std::optional<EvacuationOrder> Evacuation::request() const {
 }
 
 /// Nobody was told that it is to be moved, and no way to tell is left.
-bool Evacuation::is_unheard() const {
-    return read_live_ && moves_known_ && !requested_ && !is_marked_by_kubevirt() && !request();
+bool Evacuation::is_unheard(SteadyTime now) const {
+    return read_live_ && moves_known_ && !requested_ && !is_marked_by_kubevirt() && !request(now);
 }
 
 std::optional<SteadyTime> Evacuation::wake(SteadyTime now) const {
@@ -194,7 +194,7 @@ std::optional<SteadyTime> Evacuation::wake(SteadyTime now) const {
             consider(ends_at());
             [[fallthrough]];
         case EvacuationState::released:
-            if (!in_flight_ && due()) {
+            if (!in_flight_ && due(now)) {
                 consider(not_before_);
             }
             break;

@@ -40,7 +40,7 @@ Result<Migration> decode_migration(JsonObject& object) {
         Nested{"status", Field{"phase", migration.phase}, Field{"conditions", migration.conditions},
                Field{"phaseTransitionTimestamps", phases}});
     for (const auto& each : phases) {
-        if (each.phase == "Failed") {
+        if (each.phase == "Failed" && !migration.failed_at) {
             migration.failed_at = each.at;
         }
     }

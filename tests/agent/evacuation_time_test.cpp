@@ -226,7 +226,7 @@ TEST_F(EvacuationTimeTest, OddNumbersOfALauncherOverflowNothing) {
     settle();
     launcher::DomainStats stats;
     stats.rss_kib = stats.dirty_mib_s = ~std::uint64_t{0};
-    stats.job.data_remaining = stats.job.dirty_pages = ~std::uint64_t{0};
+    stats.job.data_remaining = stats.job.dirty_rate = ~std::uint64_t{0};
     evacuations->measured("p1", stats);
     settle();
     EXPECT_EQ(allowed("a"), true);
@@ -339,6 +339,35 @@ TEST_F(EvacuationTimeTest, WhereKubeVirtWouldWaitTooLongAMigrationOfOursIsMade) 
     }
 }
 
+/// The mark of the one that failed is still there, and the next one waits in Pending.
+TEST_F(EvacuationTimeTest, WhereTheEvacuationThatIsThereWaitsTooLongItIsLetGoAtOnce) {
+    for (const bool in_time : {true, false}) {
+        SCOPED_TRACE(in_time);
+        cluster.clear();
+        domains.clear();
+        start_agent();
+        hear_rules();
+        auto& one = vm("a");
+        one.vmi.facts.marked_node = "n1";
+        one.moves = {{.name = "failed", .phase = migration::MovePhase::failed, .backs_off = true},
+                     {.name = "next", .phase = migration::MovePhase::pending, .backs_off = true}};
+        say("p1", marked("a"));
+        turn();
+        evacuations->take(EvacuationFacts{.vmi_uid = "uid-a",
+                                          .vmi = one.vmi,
+                                          .moves = one.moves,
+                                          .slots = 2,
+                                          .next_evacuation = clock.wall() + (in_time ? 5s : 80s)});
+        settle();
+        EXPECT_EQ(allowed("a"), !in_time);
+        EXPECT_EQ(state_of("p1"), in_time ? "moving" : "released");
+        EXPECT_EQ(one.vmi.facts.marked_node, in_time ? "n1" : "");
+        if (!in_time) {
+            EXPECT_THAT(reason_of("p1"), HasSubstr("KubeVirt begins the next one in 80.0 s"));
+        }
+    }
+}
+
 /// What the assumed link would do in time the real one does not.
 TEST_F(EvacuationTimeTest, OneThatRunsIsJudgedByTheSpeedThatItHas) {
     constexpr std::uint64_t megabyte = 1'000'000;
@@ -358,8 +387,8 @@ TEST_F(EvacuationTimeTest, OneThatRunsIsJudgedByTheSpeedThatItHas) {
         launcher::DomainStats stats;
         stats.rss_kib = domain.memory_kib;
         stats.job.memory_bps = (fast ? 900 : 100) * megabyte;
-        for (std::uint64_t remaining = 8000 * megabyte; remaining > 7000 * megabyte;
-             remaining -= 300 * megabyte) {
+        for (std::uint64_t remaining = 8000 * megabyte; remaining > 7600 * megabyte;
+             remaining -= 100 * megabyte) {
             EXPECT_EQ(state_of("p1"), "moving");
             stats.job.data_remaining = remaining;
             evacuations->measured("p1", stats);

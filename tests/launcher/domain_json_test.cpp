@@ -221,7 +221,7 @@ TEST(DomainJsonTest, DamagedTextsAreToldWithTheirPlace) {
 TEST(DomainJsonTest, CountersCountOnlyWhereTheyAreSet) {
     const auto stats = parse_domain_stats(R"({"Name":"shop_web","UUID":"u1",
         "Memory":{"RSSSet":true,"RSS":10,"UnusedSet":false,"Unused":7,"TotalSet":true,"Total":-1},
-        "MigrateDomainJobInfo":null,"DirtyRate":{"MegabytesPerSecondSet":true,
+        "MigrateDomainJobInfo":{"MemDirtyRateSet":true,"MemDirtyRate":8192},"DirtyRate":{"MegabytesPerSecondSet":true,
         "MegabytesPerSecond":42}})");
 
     ASSERT_TRUE(stats && *stats);
@@ -229,7 +229,7 @@ TEST(DomainJsonTest, CountersCountOnlyWhereTheyAreSet) {
     EXPECT_EQ((*stats)->rss_kib, 10U);
     EXPECT_EQ((*stats)->unused_kib, std::nullopt);
     EXPECT_EQ((*stats)->total_kib, std::nullopt);
-    EXPECT_EQ((*stats)->job, JobInfo{});
+    EXPECT_EQ((*stats)->job, JobInfo{.dirty_rate = 8192}) << "bytes, as it is";
     EXPECT_EQ((*stats)->dirty_mib_s, 42U);
     EXPECT_FALSE(parse_domain_stats("").value());
     EXPECT_FALSE(parse_domain_stats("7"));

@@ -39,10 +39,22 @@ TEST_F(CopySpeedTest, WhatCostsNothingToCopyCounts) {
     EXPECT_EQ(speed.fastest(), 2000 * megabyte);
 }
 
+/// libvirt tells 0 until QEMU on the target answers, and the launcher repeats itself.
+TEST_F(CopySpeedTest, CountsFromTheFirstPageOnAndNothingTwice) {
+    saw(0s, 0);
+    saw(4s, 0);
+    saw(6s, 8000 * megabyte, 2 * megabyte);
+    saw(10s, 8000 * megabyte, 2 * megabyte);
+    saw(12s, 8000 * megabyte, 2 * megabyte);
+    EXPECT_EQ(speed.fastest(), std::nullopt);
+    saw(14s, 7200 * megabyte, 2 * megabyte);
+    EXPECT_EQ(speed.fastest(), 100 * megabyte) << "of eight seconds";
+}
+
 TEST_F(CopySpeedTest, ANewPassOverTheMemoryIsNoSpeed) {
     saw(0s, 100 * megabyte, 50 * megabyte);
     saw(3s, 900 * megabyte, 50 * megabyte);
-    saw(6s, 900 * megabyte);
+    saw(6s, 901 * megabyte);
     EXPECT_EQ(speed.fastest(), 50 * megabyte);
 }
 
@@ -53,7 +65,7 @@ TEST_F(CopySpeedTest, TheNextMigrationBeginsAnew) {
     saw(9s, std::nullopt);
     EXPECT_EQ(speed.fastest(), std::nullopt);
     saw(12s, 900 * megabyte, 10 * megabyte);
-    saw(18s, 900 * megabyte, 10 * megabyte);
+    saw(18s, 890 * megabyte, 10 * megabyte);
     EXPECT_EQ(speed.fastest(), 10 * megabyte);
 }
 

@@ -44,6 +44,10 @@ public:
         outlook_.abort_time = milliseconds{3000 + world_.dice(12'000)};
         world_.abort_takes = milliseconds{world_.dice(world_.dice(2) == 0 ? 2000 : 20'000)};
         outlook_.pod_failed = world_.pod_failed;
+        if (world_.dice(6) == 0) {
+            world_.failures = 1 + static_cast<unsigned>(world_.dice(3));
+            world_.next_try = start + milliseconds{world_.dice(80'000)};
+        }
         settings_.node = "n1";
         settings_.vmi_uid = "u";
         settings_.stamp = world_.dice(3) == 0;
@@ -160,6 +164,9 @@ private:
             return;
         }
         machine_->heard_leader(world_.now);
+        if (world_.failures > 0) {
+            outlook_.next_evacuation = world_.next_try;
+        }
         machine_->saw_outlook(outlook_, world_.now);
         if (world_.dice(3) == 0 && world_.exists) {
             machine_->saw_vmi(world_.vmi, world_.now);

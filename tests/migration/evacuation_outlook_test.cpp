@@ -150,7 +150,16 @@ const std::vector<Row> durations{
          one.remaining = 3'000'000'000;
          one.copy_speed = 100'000'000;
      },
-     30s},
+     15s},
+    {"the same, and it writes as fast as it is copied",
+     [](auto& one) {
+         one.resident = 8'000'000'000;
+         one.running = 60s;
+         one.remaining = 3'000'000'000;
+         one.copy_speed = 100'000'000;
+         one.dirty_rate = 100'000'000;
+     },
+     15s},
     {"running, and faster than was thought",
      [](auto& one) {
          one.resident = 8'000'000'000;
@@ -166,6 +175,13 @@ const std::vector<Row> durations{
          one.remaining = 8'000'000'000;
      },
      2s},
+    {"running, and disks are copied along",
+     [](auto& one) {
+         one.resident = 2'000'000'000;
+         one.running = 1s;
+         one.remaining = 20'000'000'000;
+     },
+     20s},
     {"what remains is of another migration",
      [](auto& one) {
          one.resident = 8'000'000'000;

@@ -66,17 +66,25 @@ struct World {
                          .next_phase = now + milliseconds{dice(3000)},
                          .aborted = {}});
     }
+    /// KubeVirt's own is there at once, and waits in Pending.
+    void add_evacuation() {
+        add_move("k-");
+        moves.back().facts.backs_off = true;
+        moves.back().next_phase = std::max(moves.back().next_phase, next_try);
+    }
     void fail_move(Move& move) {
         move.facts.phase = MovePhase::failed;
         post_copy = false;
-        next_try = now + std::chrono::seconds{20} * (1U << failures++);
+        if (move.facts.backs_off) {
+            next_try = now + std::chrono::seconds{20} * (1U << failures++);
+        }
     }
 
     void pass() {
         now += tick;
         if (vmi.marked_node == vmi.node && vmi.strategy != EvictionStrategy::external &&
-            vmi.migratable && !vmi.deleting && now >= next_try && unfinished() == nullptr) {
-            add_move("k-");
+            vmi.migratable && !vmi.deleting && unfinished() == nullptr) {
+            add_evacuation();
         }
         auto* const move = unfinished();
         if (move == nullptr) {

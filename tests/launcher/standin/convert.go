@@ -144,6 +144,9 @@ func statsJSON(seen snapshot, name string) (string, error) {
 	}
 	job := func(key string) (uint64, bool) {
 		number, found := seen.job[key]
+		if key == "memory_dirty_rate" { // of libvirt in pages, of KubeVirt in bytes
+			number *= seen.job["memory_page_size"]
+		}
 		return number, found && seen.migrates()
 	}
 	text, err := json.Marshal(object{

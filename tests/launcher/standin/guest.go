@@ -225,5 +225,5 @@ func (g *guest) job() object {
 		"DataProcessedSet": true, "DataProcessed": int64(total * done),
 		"DataRemainingSet": true, "DataRemaining": int64(total * (1 - done)),
 		"MemoryBpsSet": true, "MemoryBps": int64(total / g.takes.Seconds()),
-		"MemDirtyRateSet": true, "MemDirtyRate": g.dirtyMiB << 8} // pages of 4 KiB
+		"MemDirtyRateSet": true, "MemDirtyRate": g.dirtyMiB << 20}
 }
