@@ -15,6 +15,7 @@ endif()
 
 # Designated initialisers leave out what has a default; GCC calls that missing.
 add_library(scout_flags INTERFACE)
+# gRPC brings -pthread to some targets: precompiled headers want the same for all.
 target_compile_options(scout_flags INTERFACE
     -pthread -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
     -Wold-style-cast -Wformat=2 -Wno-missing-field-initializers
