@@ -38,7 +38,7 @@ Result<cluster::MovePolicy> EvacuationView::move_policy(const NamedEvacuation& n
         return fail(Errc::unavailable,
                     "the VMI, its namespace or the policies are not seen at the API server");
     }
-    if (seen->migration && seen->migration->is_under_way()) {
+    if (const auto& last = seen->migration; last && last->is_under_way()) {
         return fail(Errc::refused,
                     "a migration of it was handed off already: it keeps to the policies of then");
     }

@@ -39,6 +39,13 @@ void tell_refusal(unsigned number, unsigned doubted, const std::string& kind,
     }
 }
 
+/// Objects differ: a page of small ones says little of the next, which may be too large.
+std::size_t next_limit(std::size_t limit, std::size_t wanted, std::size_t first) {
+    const auto most = std::min(largest_page, limit * page_growth);
+    const auto least = std::min({smallest_page, first, most});
+    return std::clamp(wanted, least, most);
+}
+
 }  // namespace
 
 /// One list under way.
@@ -145,10 +152,7 @@ Reflector::Outcome Reflector::take_page(Pages& pages, HttpResponse answer) {
     }
     if (!list->items.empty()) {
         const auto object_bytes = std::max<std::size_t>(1, answer.body.size() / list->items.size());
-        // Objects differ: a page of small ones says little of the next, which may be too large.
-        const auto most = std::min(largest_page, pages.limit * page_growth);
-        const auto least = std::min({smallest_page, first_page_, most});
-        pages.limit = std::clamp(pages.bytes / object_bytes, least, most);
+        pages.limit = next_limit(pages.limit, pages.bytes / object_bytes, first_page_);
     }
     if (!pages.token.empty() && list->continue_token == pages.token) {
         return {

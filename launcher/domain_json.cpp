@@ -157,7 +157,7 @@ Result<std::optional<std::uint64_t>> pinned_tsc(const std::vector<Timer>& timers
         return fail(Errc::invalid, "expected the frequency of timer tsc as a whole number, found " +
                                        log_value(tsc->frequency));
     }
-    return documents::pinned_tsc(*hz);
+    return documents::pinned_tsc(hz);
 }
 
 migration::FeatureSet ties_of(const Hardware& hardware) {
