@@ -37,7 +37,7 @@ if(SCOUT_PRECOMPILE)
     target_compile_options(scout_flags INTERFACE
         $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>
         $<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>)
-    # At -O2 GCC 12 takes what was compiled before for ours, and warns in its own std::string (its bug 105651).
+    # In the product its warnings are worth more than the time (scout_test_options).
     if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
         scout_precompile(scout_product_headers)
     endif()
