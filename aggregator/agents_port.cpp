@@ -86,14 +86,20 @@ Task<> AgentsPort::run() {
 
 /// gRPC takes certificates from files, and looks at them by itself.
 Task<> AgentsPort::take_certificate() {
-    auto pair = *std::exchange(fresh_, std::nullopt);
-    if (settings_.writes_certificate) {
-        auto write = [files = *settings_.security.tls, pair] { return write_files(files, pair); };
+    const auto taken = std::exchange(fresh_, std::nullopt);
+    if (!taken) {
+        co_return;
+    }
+    const auto& pair = *taken;
+    if (const auto& tls = settings_.security.tls; tls && settings_.writes_certificate) {
+        auto write = [files = *tls, pair] { return write_files(files, pair); };
         const auto written = co_await offload(pool_, write_limit, std::move(write));
         if (!written) {
             say(written.error());
             // Unless another one came meanwhile.
-            fresh_ = fresh_ ? std::move(fresh_) : std::move(pair);
+            if (!fresh_) {
+                fresh_ = pair;
+            }
             co_return;
         }
     }

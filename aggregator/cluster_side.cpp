@@ -112,6 +112,14 @@ Status ClusterSide::start() {
     keep("level labels", [this] { return parts_->labels.run(); });
     keep("profiles of agents", [this] { return parts_->profiles.run(); });
     keep("events", [this] { return parts_->events.run(); });
+    keep_what_was_asked_for();
+    if (parts_->needs_certificate()) {
+        keep("certificates", [this] { return parts_->certificates.run(); });
+    }
+    return {};
+}
+
+void ClusterSide::keep_what_was_asked_for() {
     if (auto* const mover = parts_->mover.get()) {
         keep("evacuations", [mover] { return mover->desk.run(); });
         keep("node hook", [mover] { return mover->hook.run(); });
@@ -136,10 +144,6 @@ Status ClusterSide::start() {
         protection != nullptr && parts_->objects.follows_vms()) {
         keep("protection", [protection] { return protection->run(); });
     }
-    if (parts_->needs_certificate()) {
-        keep("certificates", [this] { return parts_->certificates.run(); });
-    }
-    return {};
 }
 
 void ClusterSide::keep(std::string name, std::function<Task<>()> body) {

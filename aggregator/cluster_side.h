@@ -153,6 +153,8 @@ private:
 
     /// A task of the scope that goes on after a fault.
     void keep(std::string name, std::function<Task<>()> body);
+    /// Those that not every aggregator has.
+    void keep_what_was_asked_for();
     [[nodiscard]] Status serve_https();
     void serve_queries();
     void use(const CertifiedKey& pair);

@@ -269,6 +269,7 @@ StuckSurroundings Index::around(const kube::VmiRecord* vmi) const {
 
 std::vector<migration::StuckAnswer> Index::answers() const {
     std::vector<std::string> names;
+    names.reserve(vmis_.size());
     for (const auto& [name, vmi] : vmis_) {
         names.push_back(name);
     }
