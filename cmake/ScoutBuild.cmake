@@ -28,11 +28,6 @@ target_compile_options(scout_flags INTERFACE
 target_compile_definitions(scout_flags INTERFACE BOOST_ASIO_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED)
 target_include_directories(scout_flags INTERFACE "${CMAKE_SOURCE_DIR}" "${CMAKE_BINARY_DIR}")
 
-# The tests themselves need not be as fast as what they test. Of precompiled functions GCC 12 forgets that they are
-# the system's, and what its optimiser warns of in std::string is false (its bug 105651); at -O1 it warns of more.
-set(scout_test_options $<$<CONFIG:Release>:-O1>
-    $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds -Wno-maybe-uninitialized -Wno-restrict -Wno-stringop-overflow>)
-
 # scout_library(name SOURCES … [PUBLIC …] [PRIVATE …]): one folder, one library, target scout::name.
 function(scout_library name)
     cmake_parse_arguments(arg "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
@@ -57,7 +52,6 @@ function(scout_test name)
     cmake_parse_arguments(arg "WHOLE" "LABEL" "SOURCES;LINK" ${ARGN})
     add_executable(${name}_test ${arg_SOURCES})
     target_link_libraries(${name}_test PRIVATE scout_flags scout::test_support scout::test_main ${arg_LINK})
-    target_compile_options(${name}_test PRIVATE ${scout_test_options})
     scout_use_headers(${name}_test scout_test_headers)
     set(labels "${arg_LABEL}")
     if(NOT labels)

@@ -15,12 +15,11 @@ set(scout_product_headers
     <boost/asio/steady_timer.hpp> <boost/asio/this_coro.hpp> <boost/asio/use_awaitable.hpp>)
 set(scout_test_headers ${scout_product_headers} <gtest/gtest.h> <gmock/gmock.h>)
 
-# scout_precompile(SET [OPTIONS …] [LINK …]): makes one of the sets above.
+# scout_precompile(SET [LINK …]): makes one of the sets above.
 function(scout_precompile set)
-    cmake_parse_arguments(arg "" "" "OPTIONS;LINK" ${ARGN})
+    cmake_parse_arguments(arg "" "" "LINK" ${ARGN})
     file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/no_source.cpp" CONTENT "")
     add_library(${set} OBJECT "${CMAKE_BINARY_DIR}/no_source.cpp")
-    target_compile_options(${set} PRIVATE ${arg_OPTIONS})
     target_link_libraries(${set} PRIVATE scout_flags tl::expected Boost::headers ${arg_LINK})
     target_precompile_headers(${set} PRIVATE ${${set}})
 endfunction()
@@ -33,15 +32,13 @@ function(scout_use_headers target set)
 endfunction()
 
 if(SCOUT_PRECOMPILE)
-    # For ccache: what was compiled in one clone is found in another.
-    target_compile_options(scout_flags INTERFACE
-        $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>
-        $<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>)
-    # In the product its warnings are worth more than the time (scout_test_options).
-    if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-        scout_precompile(scout_product_headers)
+    if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+        message(FATAL_ERROR "SCOUT_PRECOMPILE is for clang: GCC 12 warns falsely in what was compiled before")
     endif()
+    # For ccache: what was compiled in one clone is found in another.
+    target_compile_options(scout_flags INTERFACE "SHELL:-Xclang -fno-pch-timestamp")
+    scout_precompile(scout_product_headers)
     if(BUILD_TESTING)
-        scout_precompile(scout_test_headers OPTIONS ${scout_test_options} LINK GTest::gmock)
+        scout_precompile(scout_test_headers LINK GTest::gmock)
     endif()
 endif()
