@@ -120,6 +120,7 @@ public:
         protection_->spawn(scope_);
         thread_ = std::thread([this] { loop_.run(); });
     }
+    // NOLINTNEXTLINE(bugprone-exception-escape): a fault may end the benchmark
     ~Node() {
         auto all = [](Node* self) -> Task<> {
             co_await self->scope_.close();

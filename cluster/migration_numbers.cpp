@@ -45,16 +45,18 @@ unsigned limit(const std::optional<std::int64_t>& said, unsigned otherwise) noex
 }
 
 /// A migration keeps to what it was handed off with, whatever matches since (dossier §16).
-bool is_under_way(const kube::Vmi& vmi) noexcept {
-    return vmi.migration && vmi.migration->is_under_way();
+/// Null: none is.
+const kube::MigrationState* under_way(const kube::Vmi& vmi) noexcept {
+    const auto& last = vmi.migration;
+    return last && last->is_under_way() ? &*last : nullptr;
 }
 
 /// Null: it goes by none, or by one that is not there any more.
 const migration::MigrationPolicy* policy_for(
     const kube::Vmi& vmi, const kube::Labels& space,
     const std::vector<migration::MigrationPolicy>& policies) {
-    if (is_under_way(vmi)) {
-        const auto recorded = vmi.migration->policy.view();
+    if (const auto* const moving = under_way(vmi)) {
+        const auto recorded = moving->policy.view();
         const auto found =
             std::find_if(policies.begin(), policies.end(),
                          [recorded](const auto& policy) { return policy.name == recorded; });
@@ -107,11 +109,10 @@ MigrationNumbers migration_numbers(const kube::Vmi& vmi, const kube::Labels& spa
                                    const kube::KubeVirt* kubevirt) {
     MigrationNumbers numbers;
     numbers.downtime_obeyed = lists_gate(kubevirt, stall_gate);
-    if (is_under_way(vmi) && vmi.migration->settings) {
+    if (const auto* const moving = under_way(vmi); moving != nullptr && moving->settings) {
         // Of KubeVirt's own defaults, its object, and the policy.
-        numbers.settings =
-            migration::settings_in_force(overrides(*vmi.migration->settings), nullptr);
-        numbers.escalated = vmi.migration->policy == move_policy_name(vmi.meta.uid);
+        numbers.settings = migration::settings_in_force(overrides(*moving->settings), nullptr);
+        numbers.escalated = moving->policy == move_policy_name(vmi.meta.uid);
         return numbers;
     }
     const auto* const policy = policy_for(vmi, space, policies);

@@ -28,7 +28,7 @@ std::string FaultList::text() const {
 
 KubeconfigEntry::KubeconfigEntry(std::filesystem::path file, std::string name, YAML::Node node,
                                  FaultList& faults)
-    : file_(std::move(file)), name_(std::move(name)), node_(std::move(node)), faults_(&faults) {
+    : file_(std::move(file)), name_(std::move(name)), node_(node), faults_(&faults) {
     if (!node_.IsMap() && !node_.IsNull()) {
         fault("", "expected lines 'key: value'");
         node_.reset(YAML::Node{});

@@ -52,6 +52,7 @@ void watch(const kube::ClusterAccess& access, std::uint64_t updates) {
 
 }  // namespace
 
+// NOLINTNEXTLINE(bugprone-exception-escape): a fault may end the benchmark
 int main(int count, char** words) {
     const auto updates = count == 3 ? whole_number(words[2]) : std::nullopt;
     if (!updates) {
