@@ -105,65 +105,64 @@ private:
     }
 
     std::mt19937 random_{seed};
-    const Words names_{"n1", "n2", "node-3.example.com"};
-    const Words ops_{"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"};
-    const Words odd_ops_{"", "in", "GT", "Equals", "=", "NotExists", "Gte", "In "};
-    const Words keys_{"a", "b", "cpus", "example.com/disk", "metadata.name"};
-    const Words odd_keys_{"",
-                          " ",
-                          "a b",
-                          "-a",
-                          "a-",
-                          "A.b_c",
-                          "/a",
-                          "a/",
-                          "a/b/c",
-                          "Example.com/a",
-                          "a..b/c",
-                          "é",
-                          "日本/語",
-                          std::string(63, 'k'),
-                          std::string(64, 'k'),
-                          std::string(253, 'p') + "/k",
-                          std::string(254, 'p') + "/k"};
-    const Words values_{"", "ssd", "hdd", "SSD", "a.b_c-d"};
-    const Words numbers_{
-        "0", "1", "2", "7", "007", "10", "9223372036854775806", "9223372036854775807"};
-    const Words odd_values_{"-1",
-                            "+1",
-                            "-0",
-                            "+0",
-                            "-9223372036854775808",
-                            "-9223372036854775809",
-                            "+9223372036854775807",
-                            "9223372036854775808",
-                            "18446744073709551616",
-                            "00000000000000000000000000000000000001",
-                            " 1",
-                            "1 ",
-                            "1\n",
-                            "1_000",
-                            "0x10",
-                            "0b1",
-                            "1e3",
-                            "1.0",
-                            "--1",
-                            "+-1",
-                            "-+1",
-                            "++1",
-                            "-",
-                            "+",
-                            " ",
-                            "_a",
-                            "a_",
-                            "é",
-                            "１",
-                            "٣",
-                            "true",
-                            std::string(1, '\0'),
-                            std::string(63, '1'),
-                            std::string(63, 'v'),
-                            std::string(64, 'v')};
+    Words names_{"n1", "n2", "node-3.example.com"};
+    Words ops_{"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"};
+    Words odd_ops_{"", "in", "GT", "Equals", "=", "NotExists", "Gte", "In "};
+    Words keys_{"a", "b", "cpus", "example.com/disk", "metadata.name"};
+    Words odd_keys_{"",
+                    " ",
+                    "a b",
+                    "-a",
+                    "a-",
+                    "A.b_c",
+                    "/a",
+                    "a/",
+                    "a/b/c",
+                    "Example.com/a",
+                    "a..b/c",
+                    "é",
+                    "日本/語",
+                    std::string(63, 'k'),
+                    std::string(64, 'k'),
+                    std::string(253, 'p') + "/k",
+                    std::string(254, 'p') + "/k"};
+    Words values_{"", "ssd", "hdd", "SSD", "a.b_c-d"};
+    Words numbers_{"0", "1", "2", "7", "007", "10", "9223372036854775806", "9223372036854775807"};
+    Words odd_values_{"-1",
+                      "+1",
+                      "-0",
+                      "+0",
+                      "-9223372036854775808",
+                      "-9223372036854775809",
+                      "+9223372036854775807",
+                      "9223372036854775808",
+                      "18446744073709551616",
+                      "00000000000000000000000000000000000001",
+                      " 1",
+                      "1 ",
+                      "1\n",
+                      "1_000",
+                      "0x10",
+                      "0b1",
+                      "1e3",
+                      "1.0",
+                      "--1",
+                      "+-1",
+                      "-+1",
+                      "++1",
+                      "-",
+                      "+",
+                      " ",
+                      "_a",
+                      "a_",
+                      "é",
+                      "１",
+                      "٣",
+                      "true",
+                      std::string(1, '\0'),
+                      std::string(63, '1'),
+                      std::string(63, 'v'),
+                      std::string(64, 'v')};
 };
 
 json::array as_json(const std::vector<NodeRequirement>& requirements) {
