@@ -360,7 +360,7 @@ TEST_F(EvacuationTimeTest, WhereTheEvacuationThatIsThereWaitsTooLongItIsLetGoAtO
                                           .next_evacuation = clock.wall() + (in_time ? 5s : 80s)});
         settle();
         EXPECT_EQ(allowed("a"), !in_time);
-        EXPECT_EQ(state_of("p1"), in_time ? "moving" : "released");
+        EXPECT_EQ(state_of("p1"), in_time ? "moving" : "given-up");
         EXPECT_EQ(one.vmi.facts.marked_node, in_time ? "n1" : "");
         if (!in_time) {
             EXPECT_THAT(reason_of("p1"), HasSubstr("KubeVirt begins the next one in 80.0 s"));

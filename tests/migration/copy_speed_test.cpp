@@ -73,10 +73,13 @@ TEST_F(CopySpeedTest, NothingIsSaidOfOneThatStandsOrOfOddNumbers) {
     saw(0s, 900 * megabyte, 0);
     saw(6s, 900 * megabyte, 0);
     EXPECT_EQ(speed.fastest(), std::nullopt);
-    saw(6s, 0, std::nullopt);
+    saw(6s, std::nullopt);
+    saw(7s, 900 * megabyte);
+    saw(13s, 950 * megabyte);
+    saw(13s, 0);
     EXPECT_EQ(speed.fastest(), std::nullopt) << "in no time";
-    saw(7s, ~std::uint64_t{0});
-    saw(7001ms, 0);
+    saw(14s, ~std::uint64_t{0});
+    saw(14001ms, 0);
     EXPECT_EQ(speed.fastest(), 1'000'000'000'000'000'000U);
 }
 

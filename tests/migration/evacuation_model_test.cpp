@@ -31,7 +31,7 @@ public:
         world_.vmi.strategy = strategies.at(world_.dice(strategies.size()));
         world_.vmi.migratable = world_.dice(8) != 0;
         world_.pod_failed = world_.dice(10) == 0;
-        world_.stuck = world_.dice(4) == 0;
+        world_.stuck = world_.dice(8) == 0;
         world_.endless = world_.dice(4) == 0;
         world_.drained = world_.dice(6) == 0;
         outlook_.budget.ends = std::chrono::seconds{5 + world_.dice(90)};
@@ -44,7 +44,7 @@ public:
         outlook_.abort_time = milliseconds{3000 + world_.dice(12'000)};
         world_.abort_takes = milliseconds{world_.dice(world_.dice(2) == 0 ? 2000 : 20'000)};
         outlook_.pod_failed = world_.pod_failed;
-        if (world_.dice(6) == 0) {
+        if (world_.dice(12) == 0) {
             world_.failures = 1 + static_cast<unsigned>(world_.dice(3));
             world_.next_try = start + milliseconds{world_.dice(80'000)};
         }
