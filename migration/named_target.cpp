@@ -18,7 +18,7 @@ constexpr std::string_view empty_term =
     ": an empty term matches no node at all, it does not stand for any node: say what is asked "
     "for, or leave it out";
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
     return "'" + std::string{text.substr(0, shown_bytes)} +
            (text.size() > shown_bytes ? "…'" : "'");
 }
@@ -66,7 +66,7 @@ void check_added(const MoveWish& wish, MoveReasons& out) {
         const bool bad_key = !is_label_key(key);
         if (bad_key || !is_label_value(value)) {
             out.add("label", "spec.addedNodeSelector: " + std::string{bad_key ? "key " : "value "} +
-                                 quoted(bad_key ? key : value) + ": expected " +
+                                 in_quotes(bad_key ? key : value) + ": expected " +
                                  std::string{bad_key ? label_key_rule : label_value_rule} +
                                  "; KubeVirt takes it, cannot make the target pod, and the "
                                  "migration hangs without an event or a time-out");
@@ -82,11 +82,11 @@ void check_peers(const MoveRequest& request, MoveReasons& out) {
     const auto& to = request.send_to;
     if (to && request.receive && to->id != request.receive->id) {
         out.add("decentralized", "spec.sendTo and spec.receive: expected one migrationID, found " +
-                                     quoted(to->id) + " and " + quoted(request.receive->id));
+                                     in_quotes(to->id) + " and " + in_quotes(request.receive->id));
     }
     if (to && request.crosses() && to->url.find("://") != std::string::npos) {
         out.add("decentralized", "spec.sendTo.connectURL: expected HOST:PORT, found " +
-                                     quoted(to->url) + ": KubeVirt takes it and cannot dial it");
+                                     in_quotes(to->url) + ": KubeVirt takes it and cannot dial it");
     }
 }
 
@@ -178,7 +178,7 @@ std::vector<MoveReason> request_faults(const MoveRequest& request) {
     }
     if (!request.priority.empty()) {
         out.add("priority", "spec.priority: virt-controller alone may set it, found " +
-                                quoted(request.priority) + ": leave it out");
+                                in_quotes(request.priority) + ": leave it out");
     }
     check_peers(request, out);
     check_added(request.wish, out);
