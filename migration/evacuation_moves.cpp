@@ -35,7 +35,7 @@ std::optional<milliseconds> Evacuation::planned(SteadyTime now) const {
     return escalated && !fits(now) && may_escalate() ? escalated->duration : outlook_.duration;
 }
 
-/// An evacuation, if KubeVirt begins it no earlier than it has to.
+/// An evacuation does: KubeVirt begins it no earlier than Outlook::next_evacuation.
 bool Evacuation::begins_too_late(SteadyTime now) const {
     const auto duration = planned(now);
     return outlook_.next_evacuation && duration &&

@@ -62,7 +62,7 @@ std::optional<milliseconds> rest_of(MoveSubject subject, std::uint64_t remaining
         return by_link;
     }
     subject.dirty_rate.reset();
-    assumed.bandwidth = speed > assumed.bandwidth / 2 ? assumed.bandwidth : speed * 2;
+    assumed.bandwidth = std::min(speed, assumed.bandwidth / 2) * 2;
     const auto by_speed = best_case(subject, assumed, rest, milliseconds{0});
     return by_speed ? std::max(by_link, by_speed) : by_link;
 }
