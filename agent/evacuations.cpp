@@ -312,6 +312,13 @@ void Evacuations::measured(const std::string& pod_uid, const launcher::DomainSta
     }
 }
 
+void Evacuations::measured_dirty_rate(const std::string& pod_uid, std::uint64_t mib_s) {
+    if (const auto found = followed_.find(pod_uid); found != followed_.end()) {
+        found->second.measured_dirty_rate(mib_s, clock_.steady());
+        changed_();
+    }
+}
+
 bool Evacuations::wants_dirty_rate(std::string_view pod_uid) const {
     const auto found = followed_.find(pod_uid);
     return found != followed_.end() && found->second.wants_dirty_rate(clock_.steady());

@@ -62,6 +62,7 @@ public:
     /// Pods whose launchers are to be asked for numbers now; each once, until some time later.
     [[nodiscard]] std::vector<std::string> to_measure();
     void measured(const std::string& pod_uid, const launcher::DomainStats& stats);
+    void measured_dirty_rate(const std::string& pod_uid, std::uint64_t mib_s);
     /// How fast its guest writes is not known, or not any more, and can be measured.
     [[nodiscard]] bool wants_dirty_rate(std::string_view pod_uid) const;
 

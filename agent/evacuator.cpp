@@ -11,7 +11,9 @@
 namespace scout::agent {
 namespace {
 
-/// Launchers that are asked for numbers at once, and how long one waits for its turn.
+/// Launchers that are asked at once for what they know, and for a dirty rate, which takes each a
+/// second; and how long one waits for its turn.
+constexpr std::size_t asked_at_once = 8;
 constexpr std::size_t measured_at_once = 8;
 constexpr std::chrono::seconds turn_limit{3};
 /// So exactly the next agent knows when this one was there.
@@ -24,7 +26,8 @@ Evacuator::Evacuator(Evacuations::Options options, Parts parts)
       pacer_(parts_.loop, parts_.clock),
       marks_pacer_(parts_.loop, parts_.clock),
       evacuations_(std::move(options), parts_.clock, parts_.metrics, [this] { pacer_.wake(); }),
-      places_(std::make_shared<Places>(parts_.loop, measured_at_once)),
+      numbers_(std::make_shared<Places>(parts_.loop, asked_at_once)),
+      dirty_rates_(std::make_shared<Places>(parts_.loop, measured_at_once)),
       scope_(parts_.loop) {
     news_ =
         parts_.launchers.watch_launchers([this](const launcher::LauncherTable&) { pacer_.wake(); });
@@ -87,18 +90,23 @@ Task<> Evacuator::keep_marks() {
     }
 }
 
-Task<> Evacuator::measure(std::string pod_uid) {
-    const auto place = co_await places_->enter(turn_limit);
+/// None: it tells none.
+Task<std::optional<launcher::DomainStats>> Evacuator::numbers_of(std::string pod_uid) {
+    const auto place = co_await numbers_->enter(turn_limit);
     if (!place) {
-        co_return;
+        co_return std::nullopt;
     }
     auto stats = co_await parts_.launchers.stats(pod_uid);
     if (!stats) {
         spdlog::debug("launcher tells no numbers pod={} error={}", log_value(pod_uid),
                       log_value(stats.error().message));
-        co_return;
+        co_return std::nullopt;
     }
-    auto numbers = *std::move(stats);
+    co_return *std::move(stats);
+}
+
+Task<> Evacuator::measure(std::string pod_uid) {
+    const auto numbers = co_await numbers_of(pod_uid);
     if (!numbers) {
         co_return;
     }
@@ -106,10 +114,14 @@ Task<> Evacuator::measure(std::string pod_uid) {
     if (!evacuations_.wants_dirty_rate(pod_uid)) {
         co_return;
     }
+    const auto place = co_await dirty_rates_->enter(turn_limit);
+    // Another one may have told it meanwhile.
+    if (!place || !evacuations_.wants_dirty_rate(pod_uid)) {
+        co_return;
+    }
     const auto rate = co_await parts_.launchers.dirty_rate(pod_uid);
     if (rate) {
-        numbers->dirty_mib_s = *rate;
-        evacuations_.measured(pod_uid, *numbers);
+        evacuations_.measured_dirty_rate(pod_uid, *rate);
     } else {
         spdlog::debug("launcher tells no dirty rate pod={} error={}", log_value(pod_uid),
                       log_value(rate.error().message));

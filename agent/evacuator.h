@@ -57,6 +57,7 @@ public:
 
 private:
     [[nodiscard]] Task<> measure(std::string pod_uid);
+    [[nodiscard]] Task<std::optional<launcher::DomainStats>> numbers_of(std::string pod_uid);
     [[nodiscard]] Task<> remember();
     [[nodiscard]] Task<> keep_marks();
 
@@ -65,7 +66,8 @@ private:
     LoopPacer marks_pacer_;
     bool remembers_ = false;
     Evacuations evacuations_;
-    std::shared_ptr<Places> places_;
+    std::shared_ptr<Places> numbers_;
+    std::shared_ptr<Places> dirty_rates_;
     TaskScope scope_;
     hypervisor::Subscription news_;
 };

@@ -15,6 +15,8 @@ using migration::StepOutcome;
 constexpr std::chrono::seconds watch_lag{1};
 /// The kubelet looks each 10 s, and the agent each 5 s while nothing is near.
 constexpr std::chrono::seconds kubelet_looks_within{15};
+/// Of a launcher that answers: a mark is to become a request in 250 ms.
+constexpr std::chrono::milliseconds numbers_within{150};
 /// Measuring costs the guest's host a little.
 constexpr std::chrono::seconds rate_is_good_for{10};
 constexpr std::uint64_t kib = 1024;
@@ -102,6 +104,13 @@ void FollowedLauncher::measured(const launcher::DomainStats& stats, SteadyTime n
         rate_at_ = now;
     } else {
         stats_->dirty_mib_s = before;
+    }
+}
+
+void FollowedLauncher::measured_dirty_rate(std::uint64_t mib_s, SteadyTime now) {
+    if (stats_) {
+        stats_->dirty_mib_s = mib_s;
+        rate_at_ = now;
     }
 }
 
@@ -203,6 +212,7 @@ void FollowedLauncher::look_ahead(SteadyTime now) {
     outlook_ = migration::outlook_of(subject(now), assumed_);
     outlook_.queued_in_time = queued;
     outlook_.next_evacuation = next_evacuation_;
+    outlook_.numbers_due = stats_ ? std::nullopt : std::optional{followed_since_ + numbers_within};
     machine_.saw_outlook(outlook_, now);
 }
 
@@ -230,7 +240,7 @@ void FollowedLauncher::set_queued(bool in_time, SteadyTime now) {
     };
     const bool was_held = held();
     machine_.saw_outlook(outlook_, now);
-    if (observed_ && verdict_.empty() && was_held && held()) {
+    if (observed_ && verdict_.empty() && was_held && held() && !outlook_.awaits_numbers(now)) {
         verdict_ = "only observed: it would be held and moved";
     }
     settle();

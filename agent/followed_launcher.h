@@ -49,6 +49,8 @@ public:
     void saw(const launcher::Domain* domain, SteadyTime now);
     /// A dirty rate stays until another one is measured.
     void measured(const launcher::DomainStats& stats, SteadyTime now);
+    /// After measured(), and alone: the rest may be told anew meanwhile.
+    void measured_dirty_rate(std::uint64_t mib_s, SteadyTime now);
     /// It is worth a measurement: not while a migration runs, of which libvirt tells itself.
     [[nodiscard]] bool wants_dirty_rate(SteadyTime now) const;
     /// What virt-handler or the leader's watches know, which may lag.

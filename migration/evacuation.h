@@ -106,6 +106,9 @@ struct Outlook {
     /// Evacuations of it failed: before then KubeVirt begins no further one (dossier §6.5). A
     /// migration that is ours begins at once. None: it does not wait.
     std::optional<SteadyTime> next_evacuation;
+    /// Its launcher has not said yet how much there is to copy: a move is not asked for before, so
+    /// that none is begun only to be cancelled. None: it has, or is not waited for.
+    std::optional<SteadyTime> numbers_due;
     /// The guest itself is ill: its liveness probe had its launcher killed, as the leader saw by
     /// Events when it read the VMI. False also where that cannot be known in time: it is moved then
     /// as from any other end.
@@ -114,6 +117,10 @@ struct Outlook {
     /// and who is refused now is not asked again.
     bool handler_stops = false;
     bool pod_failed = false;  ///< evicting a pod of phase Failed really deletes it
+
+    [[nodiscard]] bool awaits_numbers(SteadyTime now) const noexcept {
+        return numbers_due && now < *numbers_due;
+    }
 };
 
 struct EvacuationSettings {

@@ -148,7 +148,7 @@ std::optional<EvacuationOrder> Evacuation::request(SteadyTime now) const {
     if (auto order = escalation()) {
         return order;
     }
-    if (requested_ || is_marked_by_kubevirt()) {
+    if (requested_ || is_marked_by_kubevirt() || outlook_.awaits_numbers(now)) {
         return std::nullopt;
     }
     const bool is_moved = vmi_ && wanted_move(vmi_->strategy, vmi_->migratable) == WantedMove::move;
@@ -168,7 +168,8 @@ std::optional<EvacuationOrder> Evacuation::request(SteadyTime now) const {
 
 /// Nobody was told that it is to be moved, and no way to tell is left.
 bool Evacuation::is_unheard(SteadyTime now) const {
-    return read_live_ && moves_known_ && !requested_ && !is_marked_by_kubevirt() && !request(now);
+    return read_live_ && moves_known_ && !requested_ && !is_marked_by_kubevirt() &&
+           !outlook_.awaits_numbers(now) && !request(now);
 }
 
 std::optional<SteadyTime> Evacuation::wake(SteadyTime now) const {
@@ -185,6 +186,7 @@ std::optional<SteadyTime> Evacuation::wake(SteadyTime now) const {
         case EvacuationState::suspected:
         case EvacuationState::held:
             consider(leader_heard_ + settings_.patience);
+            consider(outlook_.numbers_due.value_or(now));
             [[fallthrough]];
         case EvacuationState::moving:
             consider(cancel_at());

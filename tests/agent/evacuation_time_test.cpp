@@ -148,6 +148,42 @@ TEST_F(EvacuationTimeTest, LauncherThatIsToldToStopDuringAShutdownHasWhatIsLeftO
     EXPECT_EQ(allowed("b"), false);
 }
 
+TEST_F(EvacuationTimeTest, NothingIsAskedForBeforeALauncherHasToldHowMuchThereIsToCopy) {
+    for (const bool fits : {true, false}) {
+        start_agent();
+        steps.clear();
+        hear_rules();
+        cluster.clear();
+        vm("a");
+        auto domain = marked("a");
+        domain.memory_kib = std::uint64_t{100} << 20U;
+        say("p1", domain);
+        lead();
+        EXPECT_EQ(allowed("a"), false);
+        EXPECT_THAT(steps, ElementsAre("read-vmi", "list-moves"));
+        numbers.rss_kib = fits ? 1024 : domain.memory_kib;
+        tell_numbers();
+        lead();
+        if (fits) {
+            EXPECT_THAT(steps, ElementsAre("read-vmi", "list-moves", "dry-run", "evict"));
+        } else {
+            EXPECT_THAT(steps, ElementsAre("read-vmi", "list-moves", "touch"));
+        }
+    }
+}
+
+TEST_F(EvacuationTimeTest, LauncherThatTellsNothingIsNotWaitedForLong) {
+    hear_rules();
+    vm("a");
+    say("p1", marked("a"));
+    lead();
+    ASSERT_THAT(steps, ElementsAre("read-vmi", "list-moves"));
+    EXPECT_LE(evacuations->wake(), clock.steady() + 150ms);
+    clock.advance(150ms);
+    lead();
+    EXPECT_THAT(steps, ElementsAre("read-vmi", "list-moves", "dry-run", "evict"));
+}
+
 TEST_F(EvacuationTimeTest, NumbersOfALauncherTellWhatFits) {
     hear_rules();
     vm("a");
@@ -157,9 +193,8 @@ TEST_F(EvacuationTimeTest, NumbersOfALauncherTellWhatFits) {
     turn();
     EXPECT_THAT(evacuations->to_measure(), ElementsAre("p1"));
     EXPECT_THAT(evacuations->to_measure(), IsEmpty());
-    launcher::DomainStats stats;
-    stats.rss_kib = std::uint64_t{100} << 20U;
-    evacuations->measured("p1", stats);
+    numbers.rss_kib = std::uint64_t{100} << 20U;
+    evacuations->measured("p1", numbers);
     settle();
     EXPECT_EQ(allowed("a"), true);
     EXPECT_THAT(reason_of("p1"), HasSubstr("needs 87"));
@@ -176,10 +211,10 @@ TEST_F(EvacuationTimeTest, GuestThatWritesTooFastIsMovedByAPolicyOfItsOwnWhereTh
         vm("a");
         say("p1", marked("a"));
         turn();
-        launcher::DomainStats stats;
-        stats.rss_kib = std::uint64_t{1} << 20U;
-        stats.dirty_mib_s = 100'000;
-        evacuations->measured("p1", stats);
+        numbers = {};
+        numbers.rss_kib = std::uint64_t{1} << 20U;
+        numbers.dirty_mib_s = 100'000;
+        evacuations->measured("p1", numbers);
         settle();
         EXPECT_EQ(allowed("a"), !wanted);
         if (wanted) {
@@ -199,15 +234,12 @@ TEST_F(EvacuationTimeTest, HowFastAGuestWritesIsMeasuredAndStaysKnownForAWhile) 
     say("p1", marked("a"));
     EXPECT_FALSE(evacuations->wants_dirty_rate("p1"));
     turn();
-    launcher::DomainStats stats;
-    stats.rss_kib = std::uint64_t{1} << 20U;
-    evacuations->measured("p1", stats);
+    numbers.rss_kib = std::uint64_t{1} << 20U;
+    evacuations->measured("p1", numbers);
     EXPECT_TRUE(evacuations->wants_dirty_rate("p1"));
-    stats.dirty_mib_s = 100'000;
-    evacuations->measured("p1", stats);
+    evacuations->measured_dirty_rate("p1", 100'000);
     EXPECT_FALSE(evacuations->wants_dirty_rate("p1"));
-    stats.dirty_mib_s.reset();
-    evacuations->measured("p1", stats);
+    evacuations->measured("p1", numbers);
     EXPECT_FALSE(evacuations->wants_dirty_rate("p1"));
     pass(10s);
     EXPECT_TRUE(evacuations->wants_dirty_rate("p1"));
@@ -224,10 +256,9 @@ TEST_F(EvacuationTimeTest, OddNumbersOfALauncherOverflowNothing) {
     domain.memory_kib = ~std::uint64_t{0};
     say("p1", domain);
     settle();
-    launcher::DomainStats stats;
-    stats.rss_kib = stats.dirty_mib_s = ~std::uint64_t{0};
-    stats.job.data_remaining = stats.job.dirty_rate = ~std::uint64_t{0};
-    evacuations->measured("p1", stats);
+    numbers.rss_kib = numbers.dirty_mib_s = ~std::uint64_t{0};
+    numbers.job.data_remaining = numbers.job.dirty_rate = ~std::uint64_t{0};
+    evacuations->measured("p1", numbers);
     settle();
     EXPECT_EQ(allowed("a"), true);
 }
@@ -373,6 +404,7 @@ TEST_F(EvacuationTimeTest, OneThatRunsIsJudgedByTheSpeedThatItHas) {
     constexpr std::uint64_t megabyte = 1'000'000;
     for (const bool fast : {true, false}) {
         SCOPED_TRACE(fast);
+        numbers = {};
         cluster.clear();
         domains.clear();
         start_agent();
@@ -384,14 +416,13 @@ TEST_F(EvacuationTimeTest, OneThatRunsIsJudgedByTheSpeedThatItHas) {
         settle();
         tell("a");
         settle();
-        launcher::DomainStats stats;
-        stats.rss_kib = domain.memory_kib;
-        stats.job.memory_bps = (fast ? 900 : 100) * megabyte;
+        numbers.rss_kib = domain.memory_kib;
+        numbers.job.memory_bps = (fast ? 900 : 100) * megabyte;
         for (std::uint64_t remaining = 8000 * megabyte; remaining > 7600 * megabyte;
              remaining -= 100 * megabyte) {
             EXPECT_EQ(state_of("p1"), "moving");
-            stats.job.data_remaining = remaining;
-            evacuations->measured("p1", stats);
+            numbers.job.data_remaining = remaining;
+            evacuations->measured("p1", numbers);
             live(2s);
         }
         EXPECT_EQ(state_of("p1") == "moving", fast) << reason_of("p1");

@@ -91,6 +91,12 @@ protected:
     }
 
     void turn() { evacuations->turn(table()); }
+    /// Launchers that are asked tell `numbers`.
+    void tell_numbers() {
+        for (const auto& pod : evacuations->to_measure()) {
+            evacuations->measured(pod, numbers);
+        }
+    }
     /// Everything that the agent has to say is heard.
     void listen() {
         while (auto message = evacuations->next()) {
@@ -113,12 +119,18 @@ protected:
             evacuations->take(carry_out(order));
         }
     }
-    /// Until nobody has anything to say.
-    void settle() {
+    /// Until the leader has nothing to do any more.
+    void lead() {
         do {
             turn();
             listen();
         } while (!orders.empty() && (obey(), true));
+    }
+    /// Until nobody has anything to say.
+    void settle() {
+        lead();
+        tell_numbers();
+        lead();
     }
     void tell(const std::string& name) {
         const auto& known = cluster.at("uid-" + name);
@@ -192,6 +204,7 @@ protected:
     std::unique_ptr<EvacuationMetrics> metrics;
     std::unique_ptr<Evacuations> evacuations;
     std::map<std::string, std::optional<launcher::Domain>> domains;
+    launcher::DomainStats numbers;  ///< what each launcher tells
     launcher::LauncherTable known_launchers;
     std::map<std::string, FakeVm> cluster;  ///< by UID
     std::vector<EvacuationLine> lines;      ///< as told last

@@ -160,6 +160,8 @@ TEST_F(EvacuationsTest, LeaderThatDoesNotAnswerIsWaitedForNoLongerThanASecond) {
     say("p1", marked("a"));
     EXPECT_EQ(allowed("a"), false);
     turn();
+    tell_numbers();
+    turn();
     listen();
     ASSERT_EQ(orders.size(), 1U);
     EXPECT_EQ(evacuations->wake(), clock.steady() + 1s);
