@@ -47,7 +47,7 @@ endfunction()
 
 # scout_test(name SOURCES … LINK … [LABEL label] [WHOLE]): one GoogleTest program, one ctest entry for each test in it.
 # WHOLE: one entry for all of it, where its tests share something that takes long to start; it is skipped if all of
-# that is missing ("no bed: …"), and gets the machine for itself.
+# that is missing ("no bed: …"). Such entries run one after the other, and begin first.
 function(scout_test name)
     cmake_parse_arguments(arg "WHOLE" "LABEL" "SOURCES;LINK" ${ARGN})
     add_executable(${name}_test ${arg_SOURCES})
@@ -62,7 +62,7 @@ function(scout_test name)
     endif()
     if(arg_WHOLE)
         add_test(NAME ${name} COMMAND ${name}_test)
-        set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT 600 RUN_SERIAL ON
+        set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT 900 RESOURCE_LOCK bed COST 200
             SKIP_REGULAR_EXPRESSION "no bed: ")
         return()
     endif()
