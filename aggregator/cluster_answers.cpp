@@ -160,22 +160,29 @@ Result<std::string> tell_where(fleet::DumpFleet& fleet, const ClusterQuestion& a
     return told(std::move(placement));
 }
 
+/// What was told without the launchers that it names.
+void leave_out_launchers(fleet::PressureListing& listing) {
+    for (auto& node : listing.nodes) {
+        if (node.told) {
+            auto report = *node.told->report;
+            report.order.clear();
+            node.told->report =
+                std::make_shared<const migration::PressureReport>(std::move(report));
+        }
+    }
+}
+
 /// Launchers are named to who may list VMIs.
 Result<std::string> tell_pressure(fleet::DumpFleet& fleet, const Question& question) {
     auto answer = fleet.pressure(options_of(question, "node"));
     if (!answer) {
         return fail(std::move(answer.error()));
     }
-    auto message = wire::to_wire(*answer);
     if (!question.may_see_vmis) {
-        for (auto& node : *message.mutable_nodes()) {
-            if (node.has_pressure()) {
-                node.mutable_pressure()->clear_order();
-            }
-        }
-        message.add_notes(no_vmis);
+        leave_out_launchers(*answer);
+        answer->notes.emplace_back(no_vmis);
     }
-    return wire::to_json(message);
+    return wire::to_json(wire::to_wire(*answer));
 }
 
 Result<std::string> tell_matrix(fleet::DumpFleet& fleet, std::size_t nodes) {

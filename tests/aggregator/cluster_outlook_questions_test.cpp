@@ -116,7 +116,10 @@ migration::PressureReport pressed_report() {
     migration::PressureReport report;
     report.lines.resize(1);
     report.lines[0].at = 100;
-    report.order = {{.first = {{.vmi = "shop/web", .pod_uid = "p", .usage = {}, .vm_grace = {}}}}};
+    const migration::PressedLauncher web{
+        .vmi = "shop/web", .pod_uid = "p", .usage = {}, .vm_grace = {}};
+    report.order = {{.first = {web}},
+                    {.signal = migration::PressureSignal::nodefs_available, .first = {web}}};
     report.graces = migration::KubeletGraces{};
     return report;
 }
