@@ -233,6 +233,16 @@ Status check_size(const ClusterQuestion& asked) {
                     std::to_string(asked.vmis.size()) + ": ask by namespace, or by ?node=");
 }
 
+/// The VMI that is asked about is handed over, if there is one.
+Status check_vmi(const ClusterQuestion& asked) {
+    const auto kind = asked.question.kind;
+    if ((kind != Kind::vmi_where && kind != Kind::vmi_protection) || !asked.vmis.empty()) {
+        return {};
+    }
+    return fail(Errc::not_found,
+                "no VMI " + log_value(asked.question.space + "/" + asked.question.name));
+}
+
 Result<std::string> tell_vmis(fleet::DumpFleet& fleet, const ClusterQuestion& asked) {
     return told(fleet.guests(option_of(asked.question, "node")));
 }
@@ -303,6 +313,9 @@ Result<std::string> tell_story(Result<cluster::CauseStory> story) {
 Result<std::string> respond(const ClusterQuestion& asked) {
     if (auto fit = check_size(asked); !fit) {
         return fail(std::move(fit.error()));
+    }
+    if (auto there = check_vmi(asked); !there) {
+        return fail(std::move(there.error()));
     }
     auto dump = dump_of(asked);
     const auto nodes = dump.objects.nodes.size();

@@ -85,6 +85,7 @@ TEST_F(ClusterOutlookQuestionsTest, TellsOfOneVmWithoutItsNodeToWhoMayNotListNod
         ask({.kind = Question::Kind::vmi_protection, .space = "shop", .name = "wbe"});
     ASSERT_FALSE(nobody);
     EXPECT_EQ(nobody.error().code, Errc::not_found);
+    EXPECT_THAT(nobody.error().message, HasSubstr("no VMI shop/wbe"));
 }
 
 TEST_F(ClusterOutlookQuestionsTest, UnprotectedVmsAreCountedByTheLeaderAlone) {

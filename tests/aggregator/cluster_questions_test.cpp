@@ -199,6 +199,8 @@ TEST_F(ClusterQuestionsTest, TellsWhatIsWrongWithAQuestion) {
                              .options = {},
                              .may_see_nodes = true});
     EXPECT_EQ(nobody.error().code, Errc::not_found);
+    EXPECT_THAT(nobody.error().message, HasSubstr("no VMI shop/wbe"))
+        << "and no word of rights, which the user has";
 }
 
 TEST_F(ClusterQuestionsTest, ScoutctlSaysWhatIsMissing) {
