@@ -77,7 +77,7 @@ std::string TargetAdmission::outlook(const cluster::CarriedMove& move) const {
         return {};
     }
     const auto wish = migration::to_text(*term);
-    return is_source ? "only node " + std::string{source} + ", on which the VM runs, has " + wish +
+    return is_source ? "only the node on which the VM runs has " + wish +
                            ": the migration waits for another one, and is given up"
                      : "no node has " + wish + ": the migration waits for one, and is given up";
 }

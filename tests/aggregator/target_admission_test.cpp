@@ -141,7 +141,7 @@ TEST_F(TargetAdmissionTest, TheStateOfTheWorldIsWarnedOf) {
     EXPECT_TRUE(to_itself.at("allowed").as_bool());
     EXPECT_NE(patch_of(to_itself), "");
     EXPECT_THAT(warnings_of(to_itself),
-                ElementsAre(HasSubstr("only node a, on which the VM runs, has disk In (ssd)")));
+                ElementsAre(HasSubstr("only the node on which the VM runs has disk In (ssd)")));
 
     const auto nowhere =
         ask_about_move(migration_with("matchExpressions: [{key: gpu, operator: Exists}]"));
