@@ -101,7 +101,7 @@ int serve(const agent::AgentConfig& config) {
                           .watched = watched.hypervisor ? *watched.hypervisor : *probed,
                           .link = link.get(),
                           .launchers = watched.launchers});
-    return daemon::run_service(loop, pool, service, {.name = program.name});
+    return daemon::run_service(loop, {&pool}, service, {.name = program.name});
 }
 
 int run(int argc, const char* const* argv) {

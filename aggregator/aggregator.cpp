@@ -33,10 +33,10 @@ constexpr auto tick_interval = 1s;
 
 }  // namespace
 
-Aggregator::Aggregator(asio::io_context& loop, BlockingPool& pool, Config config,
-                       const Clock& clock)
+Aggregator::Aggregator(asio::io_context& loop, Pools pools, Config config, const Clock& clock)
     : loop_(loop),
-      pool_(pool),
+      pool_(pools.work),
+      answers_pool_(pools.answers),
       config_(std::move(config)),
       clock_(clock),
       scope_(loop.get_executor()) {}
@@ -173,7 +173,7 @@ Task<Status> Aggregator::join_cluster() {
                  log_value(space), config_.level_labels);
     auto settings = cluster_settings(std::move(*access), std::move(space));
     cluster_ = std::make_unique<ClusterSide>(loop_.get_executor(), std::move(settings), clock_);
-    cluster_->answer_users(pool_);
+    cluster_->answer_users(answers_pool_);
     cluster_->record_causes();
     cluster_->follow(fleet_->registry());
     if (config_.takes_tokens()) {

@@ -32,10 +32,15 @@ class SnapshotKeeper;
 struct ClusterSettings;
 
 /// The aggregator, with or without a cluster: everything built in start(), ended in stop(). Loop
-/// thread; clock, loop and pool outlive it.
+/// thread; clock, loop and pools outlive it.
 class Aggregator final : public daemon::Service {
 public:
-    Aggregator(asio::io_context& loop, BlockingPool& pool, Config config, const Clock& clock);
+    struct Pools {
+        BlockingPool& work;
+        BlockingPool& answers;  ///< to users, which may take seconds
+    };
+
+    Aggregator(asio::io_context& loop, Pools pools, Config config, const Clock& clock);
     ~Aggregator() override;
     Aggregator(const Aggregator&) = delete;
     Aggregator& operator=(const Aggregator&) = delete;
@@ -66,6 +71,7 @@ private:
 
     asio::io_context& loop_;
     BlockingPool& pool_;
+    BlockingPool& answers_pool_;
     Config config_;
     const Clock& clock_;
     TaskScope scope_;

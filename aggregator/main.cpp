@@ -39,6 +39,8 @@ const daemon::Program program{
 constexpr int allocation_arenas = 1;
 
 constexpr std::size_t pool_threads = 2;
+/// What users ask takes seconds in a large cluster, and agents' certificates wait for nobody.
+constexpr std::size_t answer_threads = 2;
 
 int run(int argc, const char* const* argv) {
     // NOLINTNEXTLINE(concurrency-mt-unsafe): before its threads
@@ -68,8 +70,9 @@ int run(int argc, const char* const* argv) {
     const SystemClock clock;
     asio::io_context loop{1};
     BlockingPool pool(pool_threads);
-    Aggregator aggregator(loop, pool, std::move(config), clock);
-    return daemon::run_service(loop, pool, aggregator, {.name = program.name});
+    BlockingPool answers(answer_threads);
+    Aggregator aggregator(loop, {.work = pool, .answers = answers}, std::move(config), clock);
+    return daemon::run_service(loop, {&pool, &answers}, aggregator, {.name = program.name});
 }
 
 }  // namespace

@@ -96,7 +96,7 @@ void stop_pool(BlockingPool& pool, int code) {
 
 }  // namespace
 
-int run_service(asio::io_context& loop, BlockingPool& pool, Service& service,
+int run_service(asio::io_context& loop, const std::vector<BlockingPool*>& pools, Service& service,
                 const RunOptions& options, const std::function<void()>& on_ready) {
     Runner runner(loop, service, options, on_ready);
     int code = exit_failed;
@@ -108,7 +108,9 @@ int run_service(asio::io_context& loop, BlockingPool& pool, Service& service,
     };
     asio::co_spawn(loop, runner.run(), std::move(done));
     loop.run();
-    stop_pool(pool, code);
+    for (auto* const pool : pools) {
+        stop_pool(*pool, code);
+    }
     if (thrown) {
         std::rethrow_exception(thrown);
     }

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "base/task.h"
@@ -45,13 +46,13 @@ struct RunOptions {
 };
 
 /// Runs the service on the loop until SIGTERM, SIGINT or SIGHUP: signals, start, READY, watchdog,
-/// stop, the pool's stop, all in order. A call that is stuck in the pool may still use what its
+/// stop, the pools' stop, all in order. A call that is stuck in a pool may still use what its
 /// caller is about to destroy: the process is left at once then, with the exit code that it has. A
 /// second signal ends the process at once (exit code 1), even if the loop hangs. Call once, from
 /// main: SIGPIPE is ignored from here on. `on_ready` is for what wants to be told once (tests,
 /// start scripts); may be empty.
-[[nodiscard]] int run_service(asio::io_context& loop, BlockingPool& pool, Service& service,
-                              const RunOptions& options,
+[[nodiscard]] int run_service(asio::io_context& loop, const std::vector<BlockingPool*>& pools,
+                              Service& service, const RunOptions& options,
                               const std::function<void()>& on_ready = {});
 
 }  // namespace scout::daemon

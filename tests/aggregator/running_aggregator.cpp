@@ -13,7 +13,7 @@
 namespace scout::aggregator {
 
 RunningAggregator::RunningAggregator(Config config, const Clock& clock)
-    : aggregator_(loop_, pool_, std::move(config), clock) {
+    : aggregator_(loop_, {.work = pool_, .answers = pool_}, std::move(config), clock) {
     wire::route_grpc_logs();
     std::promise<Status> started;
     auto outcome = started.get_future();

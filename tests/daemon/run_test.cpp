@@ -64,7 +64,7 @@ int exit_code(Starting starting, Stopping stopping, int signals, std::chrono::se
         asio::io_context loop{1};
         BlockingPool pool(1);
         ExampleService service(starting, stopping);
-        const int code = run_service(loop, pool, service, {.name = "example", .stop_limit = limit});
+        const int code = run_service(loop, {&pool}, service, {.name = "example", .stop_limit = limit});
         ::_exit(service.stopped ? code : 99);
     }
     if (starting == Starting::at_once) {
@@ -104,7 +104,7 @@ TEST(RunTest, LeavesAtOnceWithItsCodeWhenACallIsStuck) {
         ExampleService service(Starting::at_once, Stopping::at_once);
         const bool posted = pool.post([] { std::this_thread::sleep_for(1h); });
         auto at_once = [] { ::raise(SIGTERM); };
-        static_cast<void>(run_service(loop, pool, service, {.name = "example"}, at_once));
+        static_cast<void>(run_service(loop, {&pool}, service, {.name = "example"}, at_once));
         ::_exit(posted ? 98 : 97);  // only _Exit() within run_service answers 0
     }
     int status = 0;
@@ -130,7 +130,7 @@ TEST(RunTest, PetsTheWatchdogFromTheLoopAndStopsPettingWhenItHangs) {
         asio::io_context loop{1};
         BlockingPool pool(1);
         ExampleService service(Starting::at_once, Stopping::blocks_the_loop);
-        ::_exit(run_service(loop, pool, service, {.name = "example", .stop_limit = 1s}));
+        ::_exit(run_service(loop, {&pool}, service, {.name = "example", .stop_limit = 1s}));
     }
     int pets = 0;
     for (int i = 0; i < 8; ++i) {
