@@ -116,17 +116,14 @@ Task<> PressureWatch::look() {
     }
     const auto now = parts_.clock.steady();
     auto order = next_order(now);
-    auto work = [order, looking = looking_]() -> Result<Reading> {
-        auto reading = order.carry_out();
-        *looking = false;
-        return reading;
+    // Let go when the work is over, and also when it is never begun.
+    std::shared_ptr<void> held(nullptr, [looking = looking_](void*) { *looking = false; });
+    auto work = [order, held = std::move(held)]() mutable -> Result<Reading> {
+        const auto over = std::move(held);
+        return order.carry_out();
     };
     auto reading = co_await offload(parts_.pool, file_limit, std::move(work));
     if (!reading) {
-        // Of work that the pool did not take nobody lets go.
-        if (reading.error().code == Errc::unavailable) {
-            *looking_ = false;
-        }
         take_fault(std::move(reading.error().message));
         co_return;
     }
@@ -142,7 +139,15 @@ Task<> PressureWatch::measure(Order order) {
     if (walk_->under_way.exchange(true)) {
         co_return;
     }
-    auto work = [order = std::move(order), walk = walk_]() -> Result<bool> {
+    // What is done goes on until it is taken.
+    std::shared_ptr<void> held(nullptr, [walk = walk_](void*) {
+        if (!walk->done) {
+            walk->under_way = false;
+        }
+    });
+    auto work = [order = std::move(order), walk = walk_,
+                 held = std::move(held)]() mutable -> Result<bool> {
+        const auto over = std::move(held);
         auto entries_left = most_entries;
         walk->found.clear();
         for (const auto& pod : order.pods) {
@@ -155,10 +160,7 @@ Task<> PressureWatch::measure(Order order) {
         walk->done = true;
         return true;
     };
-    const auto walked = co_await offload(parts_.pool, storage_wait, std::move(work));
-    if (!walked && walked.error().code == Errc::unavailable) {
-        walk_->under_way = false;
-    }
+    static_cast<void>(co_await offload(parts_.pool, storage_wait, std::move(work)));
 }
 
 void PressureWatch::take_storages() {

@@ -23,6 +23,12 @@ class EndSignal {
 public:
     explicit EndSignal(Ended& channel) : channel_(&channel) {}
 
+    /// Any thread. Somebody waits for the end: what nobody waits for need not begin.
+    [[nodiscard]] bool is_awaited() {
+        const std::lock_guard guard(lock_);
+        return channel_ != nullptr;
+    }
+
     /// Any thread. Nothing happens after close().
     void give() {
         const std::lock_guard guard(lock_);
@@ -111,8 +117,10 @@ Task<Status> run_blocking(BlockingPool& pool, std::chrono::milliseconds limit,
     auto signal = std::make_shared<EndSignal>(ended);
     const Closer closer(signal);
     auto job = [signal, work = std::move(work)] {
-        work();
-        signal->give();
+        if (signal->is_awaited()) {
+            work();
+            signal->give();
+        }
     };
     if (!pool.post(std::move(job))) {
         co_return fail(Errc::unavailable,

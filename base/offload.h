@@ -4,9 +4,11 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -58,23 +60,30 @@ private:
 };
 
 /// Runs the work on the pool and waits for its end, but no longer than the limit: then it is
-/// abandoned, not awaited (Errc::timed_out); Errc::unavailable if the pool takes no more. The work
-/// owns all that it touches, for it may outlive the caller and the loop.
+/// abandoned, not awaited, and not begun if it had not (Errc::timed_out); Errc::unavailable if the
+/// pool takes no more. The work owns all that it touches, for it may outlive the caller and the
+/// loop.
 /// The pool must outlive the coroutine: it is stopped after every scope is closed.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-reference-coroutine-parameters): see the line above
 Task<Status> run_blocking(BlockingPool& pool, std::chrono::milliseconds limit,
                           std::function<void()> work);
 
 /// The same for a call with an answer, `Fn: () -> Result<T>` that can be copied: its own errors and
-/// those of run_blocking() come back alike. Name the lambda before the co_await
-/// (docs/decisions/0004).
+/// those of run_blocking() come back alike, and what it throws, of memory that is over, as
+/// Errc::internal. Name the lambda before the co_await (docs/decisions/0004).
 template <class Fn>
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-reference-coroutine-parameters): as run_blocking()
 auto offload(BlockingPool& pool, std::chrono::milliseconds limit, Fn fn)
     -> Task<std::invoke_result_t<Fn&>> {
     using Answer = std::invoke_result_t<Fn&>;
     auto answer = std::make_shared<std::optional<Answer>>();
-    std::function<void()> work = [answer, fn = std::move(fn)]() mutable { answer->emplace(fn()); };
+    std::function<void()> work = [answer, fn = std::move(fn)]() mutable {
+        try {
+            answer->emplace(fn());
+        } catch (const std::exception& fault) {
+            answer->emplace(fail(Errc::internal, std::string{"unexpected: "} + fault.what()));
+        }
+    };
     auto ran = co_await run_blocking(pool, limit, std::move(work));
     if (!ran) {
         co_return fail(std::move(ran.error()));

@@ -18,6 +18,7 @@
 #include "tests/pressure/node_tree.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/run_to_end.h"
+#include "tests/support/wait_until.h"
 
 namespace scout::agent {
 namespace {
@@ -413,6 +414,19 @@ TEST_F(PressureWatchTest, NoLookIsBegunWhileAnotherHangs) {
     EXPECT_TRUE(ended);
     look();
     EXPECT_EQ(health.text(), "ready\n");
+}
+
+TEST_F(PressureWatchTest, LookThatWaitedInVainForAThreadKeepsNoOtherFromBeginning) {
+    make();
+    std::promise<void> release;
+    ASSERT_TRUE(pool.post([&] { release.get_future().wait(); }));
+    look();
+    EXPECT_THAT(health.text(), HasSubstr("no answer within"));
+    release.set_value();
+    EXPECT_TRUE(test::wait_until([this] {
+        look();
+        return health.text() == "ready\n";
+    }));
 }
 
 }  // namespace

@@ -2,7 +2,10 @@
 #include "base/offload.h"
 
 #include <chrono>
+#include <functional>
 #include <future>
+#include <new>
+#include <string>
 
 #include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>
@@ -15,10 +18,17 @@ namespace {
 
 using std::chrono::milliseconds;
 
+/// A call that has not begun by the end of its time does not begin any more.
+constexpr milliseconds begun_by_then{1'000};
+
+Task<Result<int>> answer_on(BlockingPool* pool, milliseconds limit,
+                            std::function<Result<int>()> work) {
+    co_return co_await offload(*pool, limit, std::move(work));
+}
+
 Task<Result<int>> answer_on(BlockingPool* pool, milliseconds limit,
                             std::shared_future<int> answer) {
-    auto work = [answer]() -> Result<int> { return answer.get(); };
-    co_return co_await offload(*pool, limit, std::move(work));
+    return answer_on(pool, limit, [answer]() -> Result<int> { return answer.get(); });
 }
 
 TEST(OffloadTest, AnswersFromThePool) {
@@ -40,7 +50,7 @@ TEST(OffloadTest, AbandonsACallThatDoesNotReturnInTime) {
     std::promise<int> never;
     const auto answer = never.get_future().share();
 
-    const auto result = test::run_to_end(loop, answer_on(&pool, milliseconds{20}, answer));
+    const auto result = test::run_to_end(loop, answer_on(&pool, begun_by_then, answer));
 
     ASSERT_FALSE(result);
     EXPECT_EQ(result.error().code, Errc::timed_out);
@@ -50,13 +60,45 @@ TEST(OffloadTest, AbandonsACallThatDoesNotReturnInTime) {
     EXPECT_TRUE(test::wait_until([&pool] { return pool.busy() == 0; }));
 }
 
+TEST(OffloadTest, CallThatNobodyWaitsForAnyMoreIsNotBegun) {
+    asio::io_context loop{1};
+    BlockingPool pool(1);
+    std::promise<int> busy;
+    const auto wait = busy.get_future().share();
+    ASSERT_TRUE(pool.post([wait] { wait.wait(); }));
+    bool begun = false;
+    auto work = [&begun]() -> Result<int> {
+        begun = true;
+        return 1;
+    };
+
+    const auto result = test::run_to_end(loop, answer_on(&pool, milliseconds{20}, work));
+
+    EXPECT_EQ(result.error().code, Errc::timed_out);
+    busy.set_value(1);
+    EXPECT_TRUE(pool.stop(milliseconds{5'000}));
+    EXPECT_FALSE(begun);
+}
+
+TEST(OffloadTest, CallThatThrowsIsAnError) {
+    asio::io_context loop{1};
+    BlockingPool pool(1);
+    auto work = []() -> Result<int> { throw std::bad_alloc(); };
+
+    const auto result = test::run_to_end(loop, answer_on(&pool, milliseconds{5'000}, work));
+
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code, Errc::internal);
+    EXPECT_NE(result.error().message.find("bad_alloc"), std::string::npos);
+}
+
 TEST(OffloadTest, LetsAnAbandonedCallComeHomeAfterTheLoopIsGone) {
     BlockingPool pool(1);
     std::promise<int> late;
     const auto answer = late.get_future().share();
     {
         asio::io_context loop{1};
-        ASSERT_FALSE(test::run_to_end(loop, answer_on(&pool, milliseconds{20}, answer)));
+        ASSERT_FALSE(test::run_to_end(loop, answer_on(&pool, begun_by_then, answer)));
     }
 
     late.set_value(1);

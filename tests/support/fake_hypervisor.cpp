@@ -50,6 +50,11 @@ void FakeHypervisor::set_connection(Connection connection) {
     }
 }
 
+bool FakeHypervisor::is_stuck() const {
+    const std::lock_guard guard(gate_->lock);
+    return gate_->reached;
+}
+
 void FakeHypervisor::release() {
     const std::lock_guard guard(gate_->lock);
     gate_->open = true;
@@ -61,6 +66,7 @@ Task<Result<HostDocuments>> FakeHypervisor::probe() {
     if (stuck) {
         auto work = [gate = gate_]() -> Status {
             std::unique_lock guard(gate->lock);
+            gate->reached = true;
             gate->opened.wait(guard, [&gate] { return gate->open; });
             return {};
         };

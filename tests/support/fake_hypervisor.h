@@ -41,6 +41,8 @@ public:
     void set_connection(hypervisor::Connection connection);
     /// Lets stuck calls return.
     void release();
+    /// A probe is in the pool's thread, and blocks it.
+    [[nodiscard]] bool is_stuck() const;
 
     Task<Result<hypervisor::HostDocuments>> probe() override;
     [[nodiscard]] Result<std::vector<hypervisor::GuestState>> guests() const override;
@@ -58,6 +60,7 @@ private:
         std::mutex lock;
         std::condition_variable opened;
         bool open = false;
+        bool reached = false;
     };
     template <class T>
     using Handlers = std::map<std::uint64_t, std::function<void(const T&)>>;
