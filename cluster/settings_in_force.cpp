@@ -56,7 +56,7 @@ std::string message_of(const SettingsInForce& settings) {
     for (const auto& fault : settings.faults) {
         text += (text.empty() ? "not obeyed: " : "; ") + fault;
     }
-    return text;
+    return text + "; in force: " + summary(settings);
 }
 
 std::string placement_summary(const PlacementRules& rules) {

@@ -190,6 +190,15 @@ TEST(ScoutConfigStatusTest, IsWrittenOnceForEachState) {
     other.reason = "GateNotListed";
     EXPECT_NE(status_body(object, settings, other, now), "") << "what protects is another thing";
 
+    kube::KubeVirt kubevirt;
+    kubevirt.levels.required = 30;
+    object.placement.required = 50;
+    const auto both = [&object, &kubevirt] { return settings_in_force(given, &object, &kubevirt); };
+    object = with_status(object, status_body(object, both(), protection, now));
+    kubevirt.levels.required = 60;
+    EXPECT_NE(status_body(object, both(), protection, now), "")
+        << "another level is in force, and what is not obeyed is the same";
+
     object.generation = 5;
     EXPECT_NE(status_body(object, settings, protection, now), "")
         << "another generation was not seen yet";
