@@ -4,6 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -93,35 +97,75 @@ private:
     }
 };
 
-/// VMIs of other nodes that could go to this one before and cannot now, for the sake of their CPU
-/// and of what else they ask of its labels. Guests are of few sorts: each is judged once.
-std::vector<std::string> losing_the_node(const Upgrade& upgrade, const GuestCpus& cpus) {
-    const auto* map = upgrade.options.map;
-    const NodeThen before(labels_before(upgrade), upgrade.before, map);
-    const NodeThen after(plain_labels(upgrade.node.labels), upgrade.after, map);
+/// Which guests could go to the node before and cannot now. They are of few sorts: each is judged
+/// once.
+class LosingGuests {
+public:
+    explicit LosingGuests(const Upgrade& upgrade)
+        : map_(upgrade.options.map),
+          before_(labels_before(upgrade), upgrade.before, map_),
+          after_(plain_labels(upgrade.node.labels), upgrade.after, map_) {}
+
+    [[nodiscard]] bool has(const migration::MovingVm& vm) {
+        const auto pod = migration::target_pod(vm);
+        Sort sort{.cpu = migration::assumed_guest(vm, pod, map_),
+                  .asked = migration::selectors_of(pod)};
+        const auto known = std::find_if(sorts_.begin(), sorts_.end(), [&sort](const Sort& each) {
+            return each.cpu == sort.cpu && each.asked == sort.asked;
+        });
+        if (known != sorts_.end()) {
+            return known->loses;
+        }
+        const auto guest = migration::prepare(sort.cpu, pod.stock, map_);
+        sort.loses = before_.takes(guest, pod) == Verdict::can &&
+                     after_.takes(guest, pod) == Verdict::cannot;
+        return sorts_.emplace_back(std::move(sort)).loses;
+    }
+
+private:
     struct Sort {
         migration::GuestCpu cpu;
         migration::Labels asked;
         bool loses = false;
     };
-    std::vector<Sort> sorts;
+
+    const migration::CpuMap* map_;
+    NodeThen before_;
+    NodeThen after_;
+    std::vector<Sort> sorts_;
+};
+
+/// VMIs of other nodes that could go to this one before and cannot now, for the sake of their CPU
+/// and of what else they ask of its labels. Those of one node mostly differ in nothing but names.
+std::vector<std::string> losing_the_node(const Upgrade& upgrade, const MovingVms& vms) {
+    std::unordered_map<std::string_view, std::vector<const kube::Vmi*>> by_node;
+    for (const auto& vmi : upgrade.objects.vmis) {
+        if (vmi.node != upgrade.node.meta.name && !why_not_movable(vmi)) {
+            by_node[vmi.node.view()].push_back(&vmi);
+        }
+    }
+    LosingGuests losing(upgrade);
+    std::unordered_set<const kube::Vmi*> losers;
+    for (const auto& [node, guests] : by_node) {
+        const auto labels = vms.labels_of(node);
+        std::vector<std::pair<migration::MovingVm, bool>> judged;
+        for (const auto* const vmi : guests) {
+            auto vm = vms.without_source(*vmi);
+            auto known = std::find_if(judged.begin(), judged.end(),
+                                      [&vm](const auto& each) { return each.first == vm; });
+            if (known == judged.end()) {
+                auto with_source = vm;
+                with_source.source = labels;
+                known = judged.insert(judged.end(), {std::move(vm), losing.has(with_source)});
+            }
+            if (known->second) {
+                losers.insert(vmi);
+            }
+        }
+    }
     std::vector<std::string> names;
     for (const auto& vmi : upgrade.objects.vmis) {
-        if (vmi.node == upgrade.node.meta.name || why_not_movable(vmi)) {
-            continue;
-        }
-        const auto pod = cpus.pod_of(vmi);
-        Sort sort{.cpu = cpus.of(vmi), .asked = migration::selectors_of(pod)};
-        auto known = std::find_if(sorts.begin(), sorts.end(), [&sort](const Sort& each) {
-            return each.cpu == sort.cpu && each.asked == sort.asked;
-        });
-        if (known == sorts.end()) {
-            const auto guest = migration::prepare(sort.cpu, pod.stock, map);
-            sort.loses = before.takes(guest, pod) == Verdict::can &&
-                         after.takes(guest, pod) == Verdict::cannot;
-            known = sorts.insert(sorts.end(), std::move(sort));
-        }
-        if (known->loses) {
+        if (losers.contains(&vmi)) {
             names.push_back(full_name(vmi.meta));
         }
     }
@@ -164,10 +208,10 @@ std::vector<std::string> lost_targets(const Upgrade& upgrade) {
 
 /// Host-model VMIs of the node that are judged by its labels: what was migrated to it keeps the
 /// selectors of its first node (case 11).
-std::vector<std::string> started_there(const Upgrade& upgrade, const GuestCpus& cpus) {
+std::vector<std::string> started_there(const Upgrade& upgrade, const MovingVms& vms) {
     std::vector<std::string> names;
     for (const auto& vmi : upgrade.objects.vmis) {
-        if (is_running(vmi) && vmi.node == upgrade.node.meta.name && cpus.goes_by_node(vmi)) {
+        if (is_running(vmi) && vmi.node == upgrade.node.meta.name && vms.goes_by_node(vmi)) {
             names.push_back(full_name(vmi.meta));
         }
     }
@@ -178,13 +222,13 @@ std::vector<std::string> vmi_notes(const Upgrade& upgrade) {
     if (upgrade.objects.vmis.empty()) {
         return {"VMIs: there are none among the objects, so none are named"};
     }
-    const GuestCpus cpus(upgrade.objects, upgrade.options.map);
+    const MovingVms vms(upgrade.objects);
     std::vector<std::string> notes;
-    if (const auto losing = losing_the_node(upgrade, cpus); !losing.empty()) {
+    if (const auto losing = losing_the_node(upgrade, vms); !losing.empty()) {
         notes.push_back("VMIs: running elsewhere, could go to " + upgrade.node.meta.name +
                         " before and cannot now: " + first_names(losing, most_vmis));
     }
-    if (const auto there = started_there(upgrade, cpus); !there.empty()) {
+    if (const auto there = started_there(upgrade, vms); !there.empty()) {
         if (const auto targets = lost_targets(upgrade); !targets.empty()) {
             notes.push_back("VMIs: running on " + upgrade.node.meta.name +
                             ", if started before the change can no longer go to " +

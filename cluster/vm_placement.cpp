@@ -311,8 +311,7 @@ migration::Labels own_selectors(const Objects& objects, const kube::Vmi& vmi) {
     return migration::selectors_of(pod);
 }
 
-GuestCpus::GuestCpus(const Objects& objects, const migration::CpuMap* map)
-    : objects_(objects), map_(map) {
+MovingVms::MovingVms(const Objects& objects) : objects_(objects) {
     for (const auto& pod : objects.launchers) {
         launchers_.emplace(pod.vmi_name, &pod);
     }
@@ -321,28 +320,25 @@ GuestCpus::GuestCpus(const Objects& objects, const migration::CpuMap* map)
     }
 }
 
-migration::GuestCpu GuestCpus::of(const kube::Vmi& vmi) const {
-    const auto vm = moving(vmi);
-    return migration::assumed_guest(vm, migration::target_pod(vm), map_);
-}
-
-migration::TargetPod GuestCpus::pod_of(const kube::Vmi& vmi) const {
-    return migration::target_pod(moving(vmi));
-}
-
-bool GuestCpus::goes_by_node(const kube::Vmi& vmi) const {
-    const auto vm = moving(vmi);
-    return vm.cpu_model == "host-model" && !migration::target_pod(vm).frozen;
-}
-
-migration::MovingVm GuestCpus::moving(const kube::Vmi& vmi) const {
+migration::MovingVm MovingVms::without_source(const kube::Vmi& vmi) const {
     const kube::LauncherPod* launcher = nullptr;
     const auto [begin, end] = launchers_.equal_range(vmi.meta.name);
     for (auto each = begin; each != end; ++each) {
         launcher = runs(*each->second, vmi) ? later(launcher, *each->second) : launcher;
     }
-    const auto node = nodes_.find(vmi.node.view());
-    return moving_vm(objects_, vmi, launcher, node == nodes_.end() ? nullptr : node->second);
+    return moving_vm(objects_, vmi, launcher, nullptr);
+}
+
+std::optional<migration::Labels> MovingVms::labels_of(std::string_view node) const {
+    const auto found = nodes_.find(node);
+    return found == nodes_.end() ? std::nullopt
+                                 : std::optional{plain_labels(found->second->labels)};
+}
+
+bool MovingVms::goes_by_node(const kube::Vmi& vmi) const {
+    auto vm = without_source(vmi);
+    vm.source = labels_of(vmi.node.view());
+    return vm.cpu_model == "host-model" && !migration::target_pod(vm).frozen;
 }
 
 }  // namespace scout::cluster

@@ -47,23 +47,20 @@ class SchedulingView;
 /// which KubeVirt adds only where none is asked for yet (dossier §5.4, step 4).
 [[nodiscard]] migration::Labels own_selectors(const Objects& objects, const kube::Vmi& vmi);
 
-/// The CPUs that running guests are taken to have, as place_vmi() does it, for questions about many
-/// VMIs. Refers to objects and map.
-class GuestCpus {
+/// VMIs as KubeVirt would migrate them, as place_vmi() takes them, for questions about many. Refers
+/// to the objects.
+class MovingVms {
 public:
-    GuestCpus(const Objects& objects, const migration::CpuMap* map);
+    explicit MovingVms(const Objects& objects);
 
-    [[nodiscard]] migration::GuestCpu of(const kube::Vmi& vmi) const;
-    /// What its next target pod asks of a node.
-    [[nodiscard]] migration::TargetPod pod_of(const kube::Vmi& vmi) const;
+    /// All but the labels of its node, which VMIs of a node share.
+    [[nodiscard]] migration::MovingVm without_source(const kube::Vmi& vmi) const;
+    [[nodiscard]] std::optional<migration::Labels> labels_of(std::string_view node) const;
     /// It is of host-model, and its next migration goes by what the labels of its node say then.
     [[nodiscard]] bool goes_by_node(const kube::Vmi& vmi) const;
 
 private:
-    [[nodiscard]] migration::MovingVm moving(const kube::Vmi& vmi) const;
-
     const Objects& objects_;
-    const migration::CpuMap* map_;
     std::unordered_multimap<std::string_view, const kube::LauncherPod*> launchers_;  ///< by VMI
     std::unordered_map<std::string_view, const kube::Node*> nodes_;                  ///< by name
 };

@@ -38,6 +38,8 @@ struct MovingVm {
     // Of its migration alone.
     Labels added = {};  ///< addedNodeSelector; what the VM asks for itself wins
     std::optional<NodeSelectorTerm> term = std::nullopt;  ///< must match besides
+
+    friend bool operator==(const MovingVm&, const MovingVm&) = default;
 };
 
 /// What the target pod will ask for.
