@@ -59,7 +59,7 @@ void add_machine_option(CLI::App& command, Request& request) {
         .add_option(
             "--machine-type", request.dump.machine_type,
             "with --from or --live: judge host-model guests for this machine type (default: the "
-            "cluster's)")
+            "ScoutConfig's, else the cluster's)")
         ->type_name("TYPE");
 }
 
@@ -69,7 +69,8 @@ void add_judging_options(CLI::App& command, Request& request) {
     command
         .add_option(
             "--layer", request.dump.layer,
-            "with --from or --live: layer that levels and destinations are of (default: stock)")
+            "with --from or --live: layer that levels and destinations are of (default: the "
+            "ScoutConfig's, else stock)")
         ->type_name("stock|truth");
 }
 

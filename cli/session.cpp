@@ -67,17 +67,18 @@ Result<std::unique_ptr<fleet::DumpFleet>> Session::dump(ReadLive<cluster::Dump> 
     if (!judged) {
         return fail(judged.error());
     }
-    const auto layer = migration::layer_named(dump_.layer.empty() ? "stock" : dump_.layer);
-    if (!layer) {
+    const auto layer = migration::layer_named(dump_.layer);
+    if (!layer && !dump_.layer.empty()) {
         return fail(Errc::invalid,
                     "--layer: expected stock or truth, found '" + shown(dump_.layer) + "'");
     }
-    fleet::DumpOptions options{.machine_type = dump_.machine_type, .map = *judged, .layer = *layer};
+    const fleet::DumpWishes wishes{
+        .machine_type = dump_.machine_type, .layer = layer, .map = *judged};
     auto objects = read_objects<cluster::Dump>(&cluster::read_dump, live);
     if (!objects) {
         return fail(std::move(objects.error()));
     }
-    return fleet::open_dump(std::move(*objects), std::move(options), [this](std::string_view line) {
+    return fleet::open_dump(std::move(*objects), wishes, [this](std::string_view line) {
         surroundings_.tell("scoutctl: " + shown(line));
     });
 }

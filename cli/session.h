@@ -56,7 +56,7 @@ struct DumpRequest {
     bool live = false;               ///< --live: from the API server itself
     AccessRequest access;            ///< with --live, and for the cluster's own aggregator
     std::string machine_type;        ///< --machine-type
-    std::string layer;               ///< --layer: stock or truth; empty: stock
+    std::string layer;               ///< --layer: stock or truth; empty: the cluster's
 };
 
 /// One run of a command: settings, where answers go, and what is opened once when first needed.

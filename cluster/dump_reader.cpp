@@ -41,10 +41,10 @@ Dump DumpReader::take() {
                     .migrations = migrations_.take(),
                     .launchers = {},
                     .profiles = profiles_.take(),
+                    .configs = configs_.take(),
                     .policies = policies_.take(),
                     .namespaces = namespaces_.take(),
-                    .plugins = plugins_.take(),
-                    .configs = configs_.take()};
+                    .plugins = plugins_.take()};
     std::vector<LeftOut> left_out;
     TakeApart apart(objects, *scheduling, left_out);
     apart.take(nodes_.take());

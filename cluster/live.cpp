@@ -15,7 +15,8 @@ struct Kinds {
           migrations(transport, clock, kube::resources::migrations(), &kube::decode_migration),
           launchers(transport, clock, kube::resources::pods(), &kube::decode_launcher_pod,
                     kube::launcher_selector),
-          profiles(transport, clock, kube::resources::cpu_profiles(), &decode_cpu_profile) {}
+          profiles(transport, clock, kube::resources::cpu_profiles(), &decode_cpu_profile),
+          configs(transport, clock, kube::resources::scout_configs(), &kube::decode_scout_config) {}
 
     /// Visit: (Kind&) for each of them.
     template <class Visit>
@@ -26,6 +27,7 @@ struct Kinds {
         visit(migrations);
         visit(launchers);
         visit(profiles);
+        visit(configs);
     }
 
     [[nodiscard]] Objects take(std::vector<LeftOut>& left_out) const {
@@ -34,7 +36,8 @@ struct Kinds {
                 .vmis = vmis.take(left_out),
                 .migrations = migrations.take(left_out),
                 .launchers = launchers.take(left_out),
-                .profiles = profiles.take(left_out)};
+                .profiles = profiles.take(left_out),
+                .configs = configs.take(left_out)};
     }
 
     Kind<kube::Node> nodes;
@@ -43,6 +46,7 @@ struct Kinds {
     Kind<kube::Migration> migrations;
     Kind<kube::LauncherPod> launchers;
     Kind<CpuProfile> profiles;
+    Kind<kube::ScoutConfig> configs;
 };
 
 /// With what protects VMs.
@@ -52,8 +56,7 @@ struct ProtectedKinds : Kinds {
           policies(transport, clock, kube::resources::migration_policies(),
                    &kube::decode_migration_policy),
           namespaces(transport, clock, kube::resources::namespaces(), &kube::decode_labelled),
-          plugins(transport, clock, kube::resources::plugins(), &kube::decode_plugin),
-          configs(transport, clock, kube::resources::scout_configs(), &kube::decode_scout_config) {}
+          plugins(transport, clock, kube::resources::plugins(), &kube::decode_plugin) {}
 
     template <class Visit>
     void each(Visit visit) {
@@ -61,7 +64,6 @@ struct ProtectedKinds : Kinds {
         visit(policies);
         visit(namespaces);
         visit(plugins);
-        visit(configs);
     }
 
     [[nodiscard]] Objects take(std::vector<LeftOut>& left_out) const {
@@ -69,14 +71,12 @@ struct ProtectedKinds : Kinds {
         objects.policies = policies.take(left_out);
         objects.namespaces = namespaces.take(left_out);
         objects.plugins = plugins.take(left_out);
-        objects.configs = configs.take(left_out);
         return objects;
     }
 
     Kind<kube::MigrationPolicy> policies;
     Kind<kube::LabelledObject> namespaces;
     Kind<kube::Plugin> plugins;
-    Kind<kube::ScoutConfig> configs;
 };
 
 }  // namespace

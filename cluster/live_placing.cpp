@@ -24,6 +24,7 @@ struct PlacingKinds {
           migrations(transport, clock, kube::resources::migrations(), &kube::decode_migration),
           pods(transport, clock, kube::resources::pods(), &decode_launcher_and_pod),
           profiles(transport, clock, kube::resources::cpu_profiles(), &decode_cpu_profile),
+          configs(transport, clock, kube::resources::scout_configs(), &kube::decode_scout_config),
           policies(transport, clock, kube::resources::migration_policies(),
                    &kube::decode_migration_policy),
           namespaces(transport, clock, kube::resources::namespaces(), &kube::decode_labelled),
@@ -49,6 +50,7 @@ struct PlacingKinds {
         visit(migrations);
         visit(pods);
         visit(profiles);
+        visit(configs);
         visit(policies);
         visit(namespaces);
         visit(claims);
@@ -64,7 +66,8 @@ struct PlacingKinds {
                         .vmis = {},
                         .migrations = migrations.take(left_out),
                         .launchers = {},
-                        .profiles = profiles.take(left_out)};
+                        .profiles = profiles.take(left_out),
+                        .configs = configs.take(left_out)};
         auto scheduling = std::make_shared<SchedulingObjects>();
         TakeApart apart(objects, *scheduling, left_out);
         apart.take(nodes.take(left_out));
@@ -87,6 +90,7 @@ struct PlacingKinds {
     Kind<kube::Migration> migrations;
     Kind<LauncherAndPod> pods;
     Kind<CpuProfile> profiles;
+    Kind<kube::ScoutConfig> configs;
     Kind<kube::MigrationPolicy> policies;
     Kind<kube::LabelledObject> namespaces;
     Kind<VolumeClaim> claims;

@@ -32,6 +32,13 @@ const kube::KubeVirt* kubevirt_in_force(const std::vector<kube::KubeVirt>& kubev
     return &*found;
 }
 
+const kube::ScoutConfig* config_in_force(const std::vector<kube::ScoutConfig>& configs) noexcept {
+    const auto found = std::find_if(configs.begin(), configs.end(), [](const auto& config) {
+        return config.meta.name == kube::ScoutConfig::name_in_force;
+    });
+    return found == configs.end() ? nullptr : &*found;
+}
+
 Result<const kube::Node*> find_node(const Objects& objects, std::string_view name) {
     const auto& nodes = objects.nodes;
     const auto found = std::find_if(nodes.begin(), nodes.end(), [name](const kube::Node& node) {

@@ -30,11 +30,11 @@ struct Objects {
     std::vector<kube::Migration> migrations;
     std::vector<kube::LauncherPod> launchers;
     std::vector<CpuProfile> profiles;
+    std::vector<kube::ScoutConfig> configs = {};
     // What decides about a VM's protection, for who asks about that.
     std::vector<kube::MigrationPolicy> policies = {};
     std::vector<kube::LabelledObject> namespaces = {};
     std::vector<kube::Plugin> plugins = {};
-    std::vector<kube::ScoutConfig> configs = {};
     /// What kube-scheduler goes by besides; null: nobody asked for it.
     std::shared_ptr<const SchedulingObjects> scheduling = nullptr;
 };
@@ -43,6 +43,10 @@ struct Objects {
 /// an export may have no status; null if there is none.
 [[nodiscard]] const kube::KubeVirt* kubevirt_in_force(
     const std::vector<kube::KubeVirt>& kubevirts) noexcept;
+
+/// The ScoutConfig that is obeyed; null if there is none.
+[[nodiscard]] const kube::ScoutConfig* config_in_force(
+    const std::vector<kube::ScoutConfig>& configs) noexcept;
 
 /// The node of that name. Errors: not_found, with the name that is nearest.
 [[nodiscard]] Result<const kube::Node*> find_node(const Objects& objects, std::string_view name);

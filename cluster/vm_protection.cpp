@@ -120,13 +120,6 @@ void look_at_others(std::vector<VmProtection>& all, unsigned at_once) {
     }
 }
 
-const kube::ScoutConfig* config_in_force(const Objects& objects) {
-    const auto found = std::find_if(
-        objects.configs.begin(), objects.configs.end(),
-        [](const auto& config) { return config.meta.name == kube::ScoutConfig::name_in_force; });
-    return found == objects.configs.end() ? nullptr : &*found;
-}
-
 const kube::Plugin* our_plugin(const Objects& objects) {
     const auto found =
         std::find_if(objects.plugins.begin(), objects.plugins.end(),
@@ -281,7 +274,7 @@ VmSurroundings VmNeighbours::of(const kube::Vmi& vmi) const {
 
 std::vector<VmProtection> vm_protections(const Objects& objects, const KubeletWords& kubelets) {
     const auto* const kubevirt = kubevirt_in_force(objects.kubevirts);
-    const ProtectionRules rules(kubevirt, config_in_force(objects), our_plugin(objects),
+    const ProtectionRules rules(kubevirt, config_in_force(objects.configs), our_plugin(objects),
                                 plain_policies(objects.policies));
     VmNeighbours neighbours(&kubelets);
     const auto add_all = [&neighbours](const auto& all) {

@@ -11,6 +11,7 @@
 #include "cluster/label_check.h"
 #include "cluster/node_profile.h"
 #include "cluster/node_state.h"
+#include "cluster/settings_in_force.h"
 #include "cluster/upgrade_answer.h"
 #include "cluster/vm_placement.h"
 #include "migration/label_profile.h"
@@ -63,6 +64,23 @@ migration::Labels shown_labels(const migration::Labels& labels) {
         }
     }
     return out;
+}
+
+DumpOptions options_for(const cluster::Objects& objects, const DumpWishes& wishes,
+                        const std::function<void(std::string_view)>& tell) {
+    DumpOptions options{.map = wishes.map};
+    const auto settings = cluster::settings_in_force(cluster::level_settings(options.levels()),
+                                                     cluster::config_in_force(objects.configs),
+                                                     cluster::kubevirt_in_force(objects.kubevirts));
+    for (const auto& fault : settings.faults) {
+        tell("ScoutConfig " + std::string{kube::ScoutConfig::name_in_force} +
+             ": not obeyed: " + fault);
+    }
+    const auto& levels = settings.levels;
+    options.layer = wishes.layer.value_or(levels.layer);
+    options.machine_type = wishes.machine_type.empty() ? levels.machine_type : wishes.machine_type;
+    options.counting = cluster::with_settings(options.levels(), levels).counting;
+    return options;
 }
 
 }  // namespace
@@ -298,7 +316,7 @@ void tell_left_out(const std::vector<cluster::LeftOut>& left_out,
     }
 }
 
-Result<std::unique_ptr<DumpFleet>> open_dump(cluster::Dump dump, DumpOptions options,
+Result<std::unique_ptr<DumpFleet>> open_dump(cluster::Dump dump, const DumpWishes& wishes,
                                              const std::function<void(std::string_view)>& tell) {
     tell_left_out(dump.left_out, tell);
     if (dump.objects.nodes.empty()) {
@@ -308,6 +326,7 @@ Result<std::unique_ptr<DumpFleet>> open_dump(cluster::Dump dump, DumpOptions opt
                           "expected Node objects (kubectl get nodes -o yaml), found none in " +
                               std::to_string(dump.files) + (dump.files == 1 ? " file" : " files"));
     }
+    auto options = options_for(dump.objects, wishes, tell);
     return std::make_unique<DumpFleet>(std::move(dump), std::move(options));
 }
 

@@ -28,6 +28,14 @@ private:
     std::map<std::string, std::uint32_t, std::less<>> by_node_;
 };
 
+/// What the user says of it; the rest is as the ScoutConfig among the objects has it, and so as the
+/// cluster's own aggregator labels its nodes.
+struct DumpWishes {
+    std::string machine_type;
+    std::optional<migration::Layer> layer;
+    const migration::CpuMap* map = nullptr;  ///< as of DumpOptions
+};
+
 /// How the nodes of a dump are judged.
 struct DumpOptions {
     std::string machine_type;                ///< empty: the cluster's default
@@ -98,6 +106,7 @@ void tell_left_out(const std::vector<cluster::LeftOut>& left_out,
 /// Tells what could not be used by `tell`, a line each. Errors: invalid if no Node object is among
 /// the objects.
 [[nodiscard]] Result<std::unique_ptr<DumpFleet>> open_dump(
-    cluster::Dump dump, DumpOptions options, const std::function<void(std::string_view)>& tell);
+    cluster::Dump dump, const DumpWishes& wishes,
+    const std::function<void(std::string_view)>& tell);
 
 }  // namespace scout::fleet

@@ -201,6 +201,45 @@ TEST(DumpTest, LevelsFollowTheLayer) {
     EXPECT_THAT(texts(entry(truth.at("nodes"), "name", "n1").at("out")), IsEmpty());
 }
 
+/// As its own aggregator labels the nodes.
+TEST(DumpTest, LevelsAreThoseOfTheClustersScoutConfigUnlessFlagsSayOtherwise) {
+    const scout::test::TemporaryFolder folder;
+    std::filesystem::copy(test::small_documents() / "cluster/nodes.yaml",
+                          folder.path() / "nodes.yaml");
+    const auto configured = [&folder](const json::object& levels) {
+        folder.write("config.json",
+                     json::serialize(json::object{{"apiVersion", "virt-scout.io/v1alpha1"},
+                                                  {"kind", "ScoutConfig"},
+                                                  {"metadata", {{"name", "default"}}},
+                                                  {"spec", {{"levels", levels}}}}));
+        return folder.path().string();
+    };
+    const auto dump = configured({{"layer", "truth"}, {"machineType", "pc-q35-9.9"}});
+    const auto matrix = answer({"matrix", "--from", dump});
+    EXPECT_EQ(text(matrix.at("layer")), "truth");
+    EXPECT_THAT(refusal(matrix, "n1", "n2", "stock"), ElementsAre("machine-type"));
+    const auto asked =
+        answer({"matrix", "--from", dump, "--layer", "stock", "--machine-type", "q35"});
+    EXPECT_EQ(text(asked.at("layer")), "stock");
+    EXPECT_THAT(refusal(asked, "n1", "n2", "stock"), IsEmpty());
+
+    folder.write("cordoned.json", R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"c",
+        "labels":{"kubernetes.io/arch":"amd64","kubevirt.io/schedulable":"true",
+        "host-model-cpu.node.kubevirt.io/Large":"true"}},"spec":{"unschedulable":true,"taints":[
+        {"key":"node.kubernetes.io/unschedulable","effect":"NoSchedule",
+        "timeAdded":"2026-11-30T10:00:00Z"}]},"status":{"conditions":[{"type":"Ready",
+        "status":"True","lastHeartbeatTime":"2026-11-30T10:05:00Z"}]}})");
+    const auto level_of = [&configured](const char* cordoned_for) {
+        const auto nodes = answer({"nodes", "--from", configured({{"cordonedFor", cordoned_for}})});
+        return entry(nodes.at("nodes"), "node", "c").at("level");
+    };
+    EXPECT_FALSE(level_of("10m").is_null());
+    EXPECT_TRUE(level_of("1m").is_null());
+
+    const auto odd = scoutctl({"nodes", "--from", configured({{"layer", "both"}})});
+    EXPECT_THAT(odd.err, HasSubstr("spec.levels.layer"));
+}
+
 TEST(DumpTest, SaysWhatItCannotReadAndGoesOn) {
     const scout::test::TemporaryFolder folder;
     std::filesystem::copy(test::small_documents() / "cluster/nodes.yaml",
