@@ -47,7 +47,8 @@ const MoveFacts* Evacuation::unfinished() const noexcept {
 }
 
 bool Evacuation::is_begun() const noexcept {
-    return requested_ || may_be_requested() || is_marked_by_kubevirt() || unfinished() != nullptr;
+    return requested_ || may_be_requested() || is_marked_by_kubevirt() || is_replacing() ||
+           unfinished() != nullptr;
 }
 
 bool Evacuation::is_running() const noexcept {
@@ -232,6 +233,9 @@ void Evacuation::follow(SteadyTime now) {
         return;
     }
     plan_escalation(now);
+    if (waits_too_long(now) && may_replace(now)) {
+        replace(now);
+    }
     if (auto reason = why_too_late(now); !reason.text.empty()) {
         give_up(std::move(reason));
     } else if (auto vain = why_in_vain(); !vain.text.empty()) {

@@ -247,6 +247,8 @@ private:
     [[nodiscard]] bool is_last_question(SteadyTime now) const noexcept;
     [[nodiscard]] bool is_unheard(SteadyTime now) const;
     [[nodiscard]] bool mark_stays() const noexcept;
+    [[nodiscard]] bool was_deleted(const std::string& move) const;
+    void note_deleted(const std::string& move);
     [[nodiscard]] bool is_left_alone(const MoveFacts& move) const noexcept;
     [[nodiscard]] const MoveFacts* in_the_way() const;
     [[nodiscard]] std::optional<EvacuationOrder> removal() const;
@@ -266,6 +268,13 @@ private:
     [[nodiscard]] bool fits(SteadyTime now) const noexcept;
     [[nodiscard]] bool may_escalate() const;
     [[nodiscard]] bool begins_too_late(SteadyTime now) const;
+    [[nodiscard]] bool waits_too_long(SteadyTime now) const;
+    [[nodiscard]] bool may_replace(SteadyTime now) const;
+    void replace(SteadyTime now);
+    void end_replacing();
+    [[nodiscard]] std::optional<EvacuationOrder> replacement(SteadyTime now) const;
+    [[nodiscard]] bool is_replacing() const noexcept { return replaced_by_.has_value(); }
+    [[nodiscard]] const MoveFacts* to_follow() const;
     void plan_escalation(SteadyTime now);
     [[nodiscard]] std::optional<EvacuationOrder> escalation() const;
     void enter(EvacuationState state, Reason reason);
@@ -312,6 +321,9 @@ private:
     std::optional<SteadyTime> refused_since_;  ///< to be read
     std::string followed_;                     ///< name of the migration under way
     unsigned failures_ = 0;
+
+    bool replaced_ = false;  ///< a migration that would wait too long, by one of ours
+    std::optional<SteadyTime> replaced_by_;  ///< that must be there then; none: nothing is replaced
 
     bool escalation_due_ = false;
     bool escalated_ = false;           ///< its policy is there

@@ -12,6 +12,8 @@ using std::chrono::milliseconds;
 using Why = EvacuationWhy;
 
 constexpr std::chrono::seconds our_pause{1};
+/// A few calls and what watches lag; KubeVirt may have marked it anew meanwhile.
+constexpr std::chrono::seconds replacing_limit{5};
 constexpr unsigned most_doublings = 10;
 
 }  // namespace
@@ -42,6 +44,69 @@ bool Evacuation::begins_too_late(SteadyTime now) const {
            *outlook_.next_evacuation + *duration > cancel_at();
 }
 
+bool Evacuation::waits_too_long(SteadyTime now) const {
+    const auto* const move = unfinished();
+    return move != nullptr && move->phase == MovePhase::pending && move->backs_off &&
+           begins_too_late(now);
+}
+
+/// One of ours waits for nothing. Once: where KubeVirt makes its own anew it goes on doing so.
+bool Evacuation::may_replace(SteadyTime now) const {
+    const auto duration = planned(now);
+    return !replaced_ && !ours_ && !cancel_refused_ && !outlook_.handler_stops && vmi_ &&
+           !vmi_->node_gone && duration && now + *duration <= cancel_at() &&
+           wanted_move(vmi_->strategy, vmi_->migratable) == WantedMove::move;
+}
+
+void Evacuation::replace(SteadyTime now) {
+    replaced_ = true;
+    replaced_by_ = now + replacing_limit;
+    followed_.clear();
+    requested_ = false;
+    enter(EvacuationState::held,
+          {Why::going_on,
+           "KubeVirt would begin its next evacuation too late: a migration of "
+           "virt-scout's own takes its place"});
+}
+
+/// What was taken back for it is no part of what may have to be later.
+void Evacuation::end_replacing() {
+    if (is_replacing()) {
+        replaced_by_.reset();
+        mark_cancelled_ = false;
+        taken_back_.clear();
+    }
+}
+
+/// The mark first, for with it set KubeVirt makes another one for each that is deleted. None: what
+/// was ordered is not seen yet.
+std::optional<EvacuationOrder> Evacuation::replacement(SteadyTime now) const {
+    if (!read_live_ || !moves_known_) {
+        return request(now);
+    }
+    if (is_marked_by_kubevirt()) {
+        return mark_cancelled_ ? std::nullopt
+                               : std::optional{EvacuationOrder{EvacuationStep::cancel_mark, {}}};
+    }
+    if (unfinished() != nullptr) {
+        return removal();
+    }
+    auto order = escalation();
+    return order ? order : std::optional{EvacuationOrder{EvacuationStep::create_move, {}}};
+}
+
+/// What is replaced is on its way out, also where it began a moment before.
+const MoveFacts* Evacuation::to_follow() const {
+    const auto* const move = unfinished();
+    if (!is_replacing() || move == nullptr) {
+        return move;
+    }
+    const bool waits = move->phase == MovePhase::pending && move->backs_off;
+    const bool is_deleted =
+        was_deleted(move->name) || (in_flight_ && in_flight_->step == EvacuationStep::delete_move);
+    return waits || is_deleted || move->deleting ? nullptr : move;
+}
+
 void Evacuation::plan_escalation(SteadyTime now) {
     escalation_due_ = !escalated_ && !fits(now) && may_escalate();
 }
@@ -61,7 +126,8 @@ void Evacuation::follow_move(SteadyTime now) {
         }
         return;
     }
-    if (const auto* const move = unfinished()) {
+    if (const auto* const move = to_follow()) {
+        end_replacing();
         followed_ = move->name;
         enter(EvacuationState::moving, {Why::going_on, "migration " + followed_ + " is under way"});
     }
@@ -90,7 +156,12 @@ void Evacuation::take_failure(SteadyTime now) {
         reason_ = "migration " + followed_ + " is under way, after " + failed + " failed";
         return;
     }
-    if (now + pause + outlook_.duration.value_or(milliseconds{0}) > cancel_at()) {
+    const bool in_time = now + pause + planned(now).value_or(milliseconds{0}) <= cancel_at();
+    if (!in_time && may_replace(now)) {
+        replace(now);
+        return;
+    }
+    if (!in_time) {
         give_up(
             {Why::failed, "migration " + failed + " failed, and the next one would be too late"});
         return;

@@ -96,9 +96,12 @@ Evacuation::Reason Evacuation::why_too_late(SteadyTime now) const {
                                    " at best, and there are " +
                                    in_seconds(left_until(cancel_at(), now))};
     }
-    const auto* const move = unfinished();
-    if (move != nullptr && move->phase == MovePhase::pending && move->backs_off &&
-        begins_too_late(now)) {
+    if (is_replacing() && (mark_stays() || (now >= *replaced_by_ && !is_requesting()))) {
+        return {Why::too_late,
+                "KubeVirt begins its next evacuation too late, and keeps it: none of virt-scout's "
+                "own can take its place"};
+    }
+    if (!is_replacing() && waits_too_long(now)) {
         return {Why::too_late,
                 "after evacuations of it that failed KubeVirt begins the next one in " +
                     in_seconds(left_until(*outlook_.next_evacuation, now)) + ", and there are " +

@@ -27,10 +27,21 @@ bool Evacuation::runs_into_the_reserve(SteadyTime now) const noexcept {
            now < ends_at();
 }
 
-/// As on a node that is drained, or it is set again, as by whoever evicts every few seconds.
-/// KubeVirt then makes another migration at once for each that is deleted (dossier §16).
+/// As on a node that is drained, where KubeVirt needs no mark, or it is set again, as by whoever
+/// evicts every few seconds. KubeVirt then makes another migration at once for each that is deleted
+/// (dossier §16).
 bool Evacuation::mark_stays() const noexcept {
-    return cancel_refused_ || (mark_cancelled_ && taken_back_.size() > 1);
+    return cancel_refused_ || taken_back_.size() > 1;
+}
+
+bool Evacuation::was_deleted(const std::string& move) const {
+    return has(taken_back_, move);
+}
+
+void Evacuation::note_deleted(const std::string& move) {
+    if (!was_deleted(move)) {
+        taken_back_.push_back(move);
+    }
 }
 
 /// One that was not handed off keeps no guest from shutting down.
@@ -63,7 +74,7 @@ std::optional<EvacuationOrder> Evacuation::removal() const {
             !has(targets_removed_, move.target_pod)) {
             return EvacuationOrder{EvacuationStep::delete_target, move.target_pod};
         }
-        if (!has(taken_back_, move.name)) {
+        if (!was_deleted(move.name)) {
             return EvacuationOrder{EvacuationStep::delete_move, move.name};
         }
     }

@@ -114,7 +114,7 @@ std::optional<EvacuationOrder> Evacuation::due(SteadyTime now) const {
         case EvacuationState::suspected:
             return EvacuationOrder{EvacuationStep::read_vmi, {}};
         case EvacuationState::held:
-            return request(now);
+            return is_replacing() ? replacement(now) : request(now);
         case EvacuationState::given_up:
             return taking_back();
         case EvacuationState::released:
@@ -187,6 +187,7 @@ std::optional<SteadyTime> Evacuation::wake(SteadyTime now) const {
         case EvacuationState::held:
             consider(leader_heard_ + settings_.patience);
             consider(outlook_.numbers_due.value_or(now));
+            consider(replaced_by_.value_or(now));
             [[fallthrough]];
         case EvacuationState::moving:
             consider(cancel_at());
@@ -248,6 +249,9 @@ void Evacuation::take_unreadable(EvacuationStep step) {
 
 void Evacuation::take_move(bool made) {
     requested_ = ours_ = made;
+    if (made) {
+        end_replacing();
+    }
     // Somebody else may have been faster.
     moves_known_ = made;
     if (!made && ++refusals_ > 1) {
@@ -258,14 +262,17 @@ void Evacuation::take_move(bool made) {
 void Evacuation::take_removal(const EvacuationOrder& order) {
     listed_again_ = false;
     if (order.step == EvacuationStep::delete_move) {
-        cancelled_at_ = cancelled_at_.value_or(ordered_at_);
-        taken_back_.push_back(order.object);
+        // What waits in Pending and is replaced is no migration that would have to be aborted.
+        if (!is_replacing()) {
+            cancelled_at_ = cancelled_at_.value_or(ordered_at_);
+        }
+        note_deleted(order.object);
         return;
     }
     targets_removed_.push_back(order.object);
     for (const auto& move : moves_) {
         if (move.target_pod == order.object) {
-            taken_back_.push_back(move.name);
+            note_deleted(move.name);
         }
     }
 }

@@ -155,6 +155,10 @@ protected:
                 one.moves.push_back({.name = "k-" + std::to_string(one.moves.size() + 1),
                                      .phase = migration::MovePhase::scheduling});
                 break;
+            case EvacuationStep::create_move:
+                one.moves.push_back({.name = "ours-" + std::to_string(one.moves.size() + 1),
+                                     .phase = migration::MovePhase::scheduling});
+                break;
             case EvacuationStep::cancel_mark:
                 one.vmi.facts.marked_node.clear();
                 break;

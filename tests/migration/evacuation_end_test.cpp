@@ -33,7 +33,7 @@ TEST_F(EvacuationEndTest, AfterAFailureKubeVirtTriesAgainIfThereIsTime) {
 
 TEST_F(EvacuationEndTest, AfterAFailureThatLeavesNoTimeForAnotherItIsGivenUp) {
     on_its_way();
-    pass(8s);
+    pass(28s);
     moves({{.name = "k-1", .phase = MovePhase::failed, .target_pod = "p-1"}});
     EXPECT_EQ(machine.state(), State::given_up);
     EXPECT_FALSE(vetoes());
