@@ -56,7 +56,7 @@ void ObjectStore::listed(ChangeKind kind, const ObjectIdentity& identity, JsonOb
     const auto known = by_uid_.find(identity.uid);
     if (kind == ChangeKind::deleted) {
         unstage(identity.uid);
-        bury(identity.uid);
+        bury(identity.uid, identity.version);
         if (known != by_uid_.end()) {
             known->second.listed_in = told_deleted;
         }
@@ -133,19 +133,24 @@ void ObjectStore::sweep() {
         }
     }
     for (const auto& uid : gone) {
-        drop(by_uid_.find(uid), FoundBy::list);
+        const auto slot = by_uid_.find(uid);
+        drop(slot, FoundBy::list, slot->second.stored.meta->version);
     }
 }
 
 void ObjectStore::changed(ChangeKind kind, const ObjectIdentity& identity, JsonObject& object) {
     if (kind == ChangeKind::deleted) {
         const auto known = by_uid_.find(identity.uid);
-        if (known != by_uid_.end()) {
-            drop(known, FoundBy::watch);
-        } else {
+        if (known == by_uid_.end()) {
             ++counters_.stale;
+            bury(identity.uid, identity.version);
+        } else if (compare_versions(identity.version, known->second.stored.meta->version) ==
+                   VersionOrder::older) {
+            // It went before it came back.
+            ++counters_.stale;
+        } else {
+            drop(known, FoundBy::watch, identity.version);
         }
-        bury(identity.uid);
         return;
     }
     if (is_stale(identity)) {
@@ -167,14 +172,17 @@ bool ObjectStore::is_stale(const ObjectIdentity& identity) const {
     if (known != by_uid_.end()) {
         return !is_newer(identity.version, known->second.stored.meta->version);
     }
-    // A uid never comes back: what is told of a buried one is late.
-    return graves_.contains(std::string{identity.uid});
+    // An object that left the selection comes back with its uid, and a newer version than it went
+    // with. All else that is told of a buried one is late.
+    const auto grave = graves_.find(std::string{identity.uid});
+    return grave != graves_.end() &&
+           compare_versions(identity.version, grave->second) != VersionOrder::newer;
 }
 
 void ObjectStore::put(StoredObject now, FoundBy found_by) {
     const auto namesake = by_name_.find(name_of(*now.meta));
     if (namesake != by_name_.end() && namesake->second->meta->uid != now.meta->uid) {
-        drop(by_uid_.find(namesake->second->meta->uid), found_by);
+        drop(by_uid_.find(namesake->second->meta->uid), found_by, now.meta->version);
     }
     StoreChange change{.now = now.object, .found_by = found_by};
     const auto known = by_uid_.find(now.meta->uid);
@@ -200,17 +208,21 @@ void ObjectStore::replace(ByUid::iterator slot, StoredObject now) {
     by_name_.emplace(name_of(*stored.meta), &stored);
 }
 
-void ObjectStore::drop(ByUid::iterator slot, FoundBy found_by) {
+void ObjectStore::drop(ByUid::iterator slot, FoundBy found_by, std::string_view version) {
     // Holds the object, in which the keys lie, until all is told.
     const auto last = slot->second.stored;
     by_name_.erase(name_of(*last.meta));
     by_uid_.erase(slot);
-    bury(last.meta->uid);
+    bury(last.meta->uid, version);
     tell({.before = last.object, .found_by = found_by});
 }
 
-void ObjectStore::bury(std::string_view uid) {
-    if (!graves_.emplace(uid).second) {
+void ObjectStore::bury(std::string_view uid, std::string_view version) {
+    const auto [grave, is_new] = graves_.emplace(uid, version);
+    if (!is_new) {
+        if (compare_versions(version, grave->second) != VersionOrder::older) {
+            grave->second = version;
+        }
         return;
     }
     grave_order_.emplace_back(uid);

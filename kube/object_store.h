@@ -10,7 +10,6 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -95,8 +94,9 @@ private:
     void sweep();
     void put(StoredObject now, FoundBy found_by);
     void replace(ByUid::iterator slot, StoredObject now);
-    void drop(ByUid::iterator slot, FoundBy found_by);
-    void bury(std::string_view uid);
+    /// `version`: up to which the object is gone; what is newer tells of its return.
+    void drop(ByUid::iterator slot, FoundBy found_by, std::string_view version);
+    void bury(std::string_view uid, std::string_view version);
     [[nodiscard]] bool is_stale(const ObjectIdentity& identity) const;
     void tell(const StoreChange& change) const;
     void warn(std::string_view name, const Error& error);
@@ -118,8 +118,9 @@ private:
     std::uint64_t unreadable_in_list_ = 0;
     bool doubted_ = false;
 
-    /// The last deleted objects, so that late events do not raise them.
-    std::unordered_set<std::string> graves_;
+    /// The last deleted objects by uid, each with the version that it went with, so that late
+    /// events do not raise them.
+    std::unordered_map<std::string, std::string> graves_;
     std::deque<std::string> grave_order_;
 
     StoreCounters counters_;

@@ -273,6 +273,30 @@ TEST_F(ReflectorTest, DuplicateAndLateEventsAreLeftOut) {
     EXPECT_EQ(informer.reflector().version(), "14");
 }
 
+/// As one whose label changes to and fro under a label selector.
+TEST_F(ReflectorTest, AnObjectThatLeavesTheSelectionComesBackWithANewerVersion) {
+    transport.then_last_lines({added("a", "3"), bookmark_line("9", true), deleted("a", "12"),
+                               modified("a", "11"), added("a", "12"), added("a", "15"),
+                               deleted("a", "12"), deleted("a", "20"), added("a", "20"),
+                               added("a", "21")});
+
+    run();
+
+    EXPECT_THAT(changes(), ElementsAre("add a 3 by list", "synced", "delete a 3", "add a 15",
+                                       "delete a 15", "add a 21"));
+    EXPECT_EQ(informer.store_counters().stale, 4U);
+    EXPECT_NE(informer.find("s", "a"), nullptr);
+}
+
+TEST_F(ReflectorTest, ADeletedObjectWhoseVersionsAreNoNumbersStaysDeleted) {
+    transport.then_last_lines(
+        {added("a", "z"), bookmark_line("y", true), deleted("a", "x"), added("a", "w")});
+
+    run();
+
+    EXPECT_THAT(changes(), ElementsAre("add a z by list", "synced", "delete a z"));
+}
+
 TEST_F(ReflectorTest, VersionsThatAreNoNumbersAreToldApartOnly) {
     transport.then_lines({added("a", "z"), bookmark_line("y", true), modified("a", "b"),
                           modified("a", "b"), modified("a", "a")});
