@@ -47,13 +47,15 @@ std::chrono::milliseconds LeaderElector::pause_after(SteadyTime begun) {
     const auto until = [now](SteadyTime then) {
         return std::max(shortest, std::chrono::ceil<std::chrono::milliseconds>(then - now));
     };
-    auto wait = jittered(settings_.retry, jitter, random_);
+    if (conflicted_) {
+        // Who led wants to know at once who does now.
+        return shortest;
+    }
+    const auto wait = jittered(settings_.retry, jitter, random_);
     if (leads()) {
-        // What the calls took is gone of the deadline, so it counts. After a conflict, as of a
-        // renewal whose answer was lost, who holds the lease must be seen while there is time. And
-        // a leader wakes up when its time is over, so that the loss is told and not only answered.
-        wait = conflicted_ ? shortest : until(begun + wait);
-        return std::min(wait, time_left());
+        // What the calls took is gone of the deadline, so it counts. And a leader wakes up when its
+        // time is over, so that the loss is told and not only answered.
+        return std::min(until(begun + wait), time_left());
     }
     // Who waits looks when the lease may be free, not a retry later.
     return now < election_.free_at() ? std::min(wait, until(election_.free_at())) : wait;
@@ -79,13 +81,15 @@ Task<> LeaderElector::turn() {
     }
     const auto stored = co_await write(std::move(request), limit());
     if (!stored) {
+        election_.unanswered();
         say_failure(stored.error());
     } else if (const auto& lease = *stored) {
         trouble_.clear();
         election_.written(clock_.steady(), sent, *lease);
     } else {
+        // Who did not lead waits: a server that always answers so would be asked in a loop.
+        conflicted_ = leads();
         election_.conflicted();
-        conflicted_ = true;
     }
 }
 

@@ -29,7 +29,8 @@ public:
     /// Nothing if there is none.
     [[nodiscard]] virtual Task<Result<std::optional<StoredLease>>> read(
         std::chrono::milliseconds limit) = 0;
-    /// The lease as stored; nothing if somebody else wrote in between. Sent once, never repeated.
+    /// The lease as stored; nothing if somebody else wrote or deleted it in between. Sent once,
+    /// never repeated.
     [[nodiscard]] virtual Task<Result<std::optional<StoredLease>>> create(
         LeaseRecord record, std::chrono::milliseconds limit) = 0;
     [[nodiscard]] virtual Task<Result<std::optional<StoredLease>>> update(
@@ -90,7 +91,7 @@ private:
     std::mt19937_64 random_;
     std::vector<std::function<void(bool)>> handlers_;
     bool told_ = false;
-    bool conflicted_ = false;  ///< the last turn ended so
+    bool conflicted_ = false;  ///< the last turn ended so, and leadership with it
     std::string trouble_;
 };
 

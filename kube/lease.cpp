@@ -63,6 +63,7 @@ void LeaseElection::written(SteadyTime now, SteadyTime sent, StoredLease lease) 
 
 void LeaseElection::conflicted() noexcept {
     look_first_ = true;
+    may_write_until_ = SteadyTime::min();
 }
 
 std::optional<LeaseElection::Request> LeaseElection::release(WallTime wall) {

@@ -70,9 +70,12 @@ public:
                                                      std::optional<StoredLease> lease);
     /// A create or update went well. `sent` is when the request began.
     void written(SteadyTime now, SteadyTime sent, StoredLease lease);
-    /// Somebody else wrote in between: the turn ends, and the next one looks first. Other failures
-    /// of a write need no call: whether it happened shows at the next turn.
+    /// Somebody else wrote or deleted it in between: there is no right to write any more, the turn
+    /// ends, and the next one looks first.
     void conflicted() noexcept;
+    /// Another failure of a write: it may have happened, so the next turn looks first. Without that
+    /// a renewal whose answer was lost would conflict with the next one.
+    void unanswered() noexcept { look_first_ = true; }
     /// Gives up leadership at once; answers what to write so that others need not wait.
     [[nodiscard]] std::optional<Request> release(WallTime wall);
 

@@ -112,6 +112,9 @@ Task<Result<std::optional<StoredLease>>> ClientLease::update(StoredLease lease,
     auto body = lease_json(name_, lease);
     auto options = urgent(limit);
     auto answer = co_await client_.update(std::move(object), std::move(body), options);
+    if (!answer && answer.error().status == not_found) {
+        co_return std::nullopt;
+    }
     co_return stored(std::move(answer));
 }
 

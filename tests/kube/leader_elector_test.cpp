@@ -29,6 +29,7 @@ class MemoryLease final : public kube::LeasePort {
 public:
     std::optional<StoredLease> lease;
     bool down = false;
+    bool loses_answers = false;  ///< of writes, which are done
     unsigned calls = 0;
     std::function<void()> before_answer = [] {};
 
@@ -67,6 +68,9 @@ private:
         }
         next.version = std::to_string(++version_);
         lease = std::move(next);
+        if (loses_answers) {
+            return fail(Errc::timed_out, "no answer");
+        }
         return lease;
     }
 
@@ -187,12 +191,54 @@ TEST_F(LeaderElectorTest, ARenewalThatGetsNoAnswerLeavesTimeForAnother) {
         clock.advance(port.calls == 3 ? port.limits.back() : 0ms);
     };
 
-    run_for_calls(4);
+    run_for_calls(5);
 
-    ASSERT_EQ(port.limits.size(), 4U);
+    // It may have been stored: before the next one there is a look.
+    ASSERT_EQ(port.limits.size(), 5U);
     EXPECT_EQ(port.limits[2], 50ms);
     EXPECT_TRUE(elector.leads());
     EXPECT_THAT(told, ElementsAre(true));
+}
+
+TEST_F(LeaderElectorTest, ARenewalWhoseAnswerIsLostCostsNoLeadership) {
+    within_call = [this] { port.loses_answers = port.calls == 3; };
+
+    run_for_calls(6);
+
+    EXPECT_TRUE(elector.leads());
+    EXPECT_THAT(told, ElementsAre(true));
+}
+
+TEST_F(LeaderElectorTest, AConflictEndsLeadershipAndIsFollowedByALookAtOnce) {
+    std::vector<bool> led;
+    within_call = [this, &led] {
+        led.push_back(elector.leads());
+        if (port.calls == 3) {
+            asio::post(loop, [this] { port.lease->version = "annotated"; });
+        }
+    };
+
+    run_for_calls(6);
+
+    // Look, create, renewal, one that conflicts, look, renewal.
+    EXPECT_THAT(led, ElementsAre(false, false, true, true, false, false));
+    EXPECT_TRUE(elector.leads());
+    EXPECT_THAT(told, ElementsAre(true, false, true));
+}
+
+TEST_F(LeaderElectorTest, ALeaseThatIsDeletedIsMadeAnewByItsHolder) {
+    within_call = [this] {
+        if (port.calls == 3) {
+            asio::post(loop, [this] { port.lease.reset(); });
+        }
+    };
+
+    run_for_calls(6);
+
+    EXPECT_THAT(told, ElementsAre(true, false, true));
+    EXPECT_TRUE(elector.leads());
+    ASSERT_TRUE(port.lease);
+    EXPECT_EQ(port.lease->record.holder, "me");
 }
 
 TEST(ClientLeaseTest, WritesWhatClientGoReads) {
@@ -237,11 +283,13 @@ TEST(ClientLeaseTest, TellsAConflictFromAFailure) {
     transport.then_body(404, status_json(404, "NotFound"));
     transport.then_body(409, status_json(409, "AlreadyExists"));
     transport.then_body(409, status_json(409, "Conflict"));
+    transport.then_body(404, status_json(404, "NotFound"));
     transport.then_body(403, status_json(403, "Forbidden"));
 
     const auto read = run_to_end(loop, lease.read(5s));
     const auto created = run_to_end(loop, lease.create({.holder = "me"}, 5s));
     const auto updated = run_to_end(loop, lease.update({{.holder = "me"}, "4"}, 5s));
+    const auto deleted = run_to_end(loop, lease.update({{.holder = "me"}, "4"}, 5s));
     const auto refused = run_to_end(loop, lease.update({{.holder = "me"}, "4"}, 5s));
 
     ASSERT_TRUE(read);
@@ -250,6 +298,8 @@ TEST(ClientLeaseTest, TellsAConflictFromAFailure) {
     EXPECT_FALSE(*created);
     ASSERT_TRUE(updated);
     EXPECT_FALSE(*updated);
+    ASSERT_TRUE(deleted);
+    EXPECT_FALSE(*deleted);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, Errc::refused);
     EXPECT_EQ(transport.requests()[2].method, "PUT");

@@ -185,14 +185,14 @@ TEST(LeaseTest, ReleasedLeadershipIsFreeAtOnce) {
     EXPECT_FALSE(a.release(wall_start)) << "who does not lead has nothing to give back";
 }
 
-TEST(LeaseTest, AConflictMeansALookAndOnlyAnotherHolderEndsLeadership) {
+TEST(LeaseTest, AConflictEndsTheRightToWriteUntilALookFindsNoOtherHolder) {
     LeaseServer server;
     LeaseElection a{settings("a")};
     turn(a, server, start);
     server.lease->version = "annotated";
 
     turn(a, server, start + 2s);
-    EXPECT_TRUE(a.may_write(start + 2s));
+    EXPECT_FALSE(a.may_write(start + 2s));
     turn(a, server, start + 4s);
     EXPECT_EQ(a.may_write_until(), start + 4s + 12s);
 
