@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "kube/resource_version.h"
+
 namespace scout::kube {
 namespace {
 
@@ -13,6 +15,9 @@ std::int64_t next_number(std::int64_t transitions) {
     constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
     return std::clamp<std::int64_t>(transitions, 0, most - 1) + 1;
 }
+
+/// As client-go leaves it: free, and for those who wait all the same a second long.
+constexpr std::chrono::seconds released_duration{1};
 
 }  // namespace
 
@@ -40,6 +45,12 @@ LeaseElection::Request LeaseElection::attempt(SteadyTime now, WallTime wall) {
 
 std::optional<LeaseElection::Request> LeaseElection::read_answer(SteadyTime now, WallTime wall,
                                                                  std::optional<StoredLease> lease) {
+    if (vanished_under_holder(now, lease)) {
+        // Its holder may have renewed it right before, unseen: the time counts from this change.
+        observe(now, {.record = observed_.record, .version = lease ? lease->version : ""});
+        may_write_until_ = SteadyTime::min();
+        return std::nullopt;
+    }
     if (!lease) {
         observe(now, {});
         return Request{.verb = Verb::create, .record = mine(wall)};
@@ -53,6 +64,26 @@ std::optional<LeaseElection::Request> LeaseElection::read_answer(SteadyTime now,
         return std::nullopt;
     }
     return Request{.verb = Verb::update, .record = mine(wall), .version = observed_.version};
+}
+
+bool LeaseElection::vanished_under_holder(SteadyTime now,
+                                          const std::optional<StoredLease>& lease) const {
+    const auto& last = observed_.record;
+    if (last.holder.empty() || last.holder == settings_.identity || now >= free_at()) {
+        return false;
+    }
+    if (!lease) {
+        return true;
+    }
+    const auto& found = lease->record;
+    if (found.holder.empty()) {
+        // A release is newer than the lease that it frees; another is out of a backup.
+        const auto order = compare_versions(lease->version, observed_.version);
+        return found.duration != released_duration || order == VersionOrder::older ||
+               order == VersionOrder::equal;
+    }
+    // A lease of ours that another took over comes back out of a backup only.
+    return found.holder == settings_.identity;
 }
 
 void LeaseElection::written(SteadyTime now, SteadyTime sent, StoredLease lease) {
@@ -74,8 +105,7 @@ std::optional<LeaseElection::Request> LeaseElection::release(WallTime wall) {
     if (!leads) {
         return std::nullopt;
     }
-    // As client-go leaves it: free, and for those who wait all the same a second long.
-    LeaseRecord free{.duration = std::chrono::seconds{1},
+    LeaseRecord free{.duration = released_duration,
                      .acquired = wall,
                      .renewed = wall,
                      .transitions = observed_.record.transitions};

@@ -45,6 +45,10 @@ struct LeaseSettings {
 /// unchanged for its duration *on this process's steady clock*; clocks of other machines are never
 /// compared. A leader may write until its renew deadline has passed since it *sent* its last
 /// successful renewal; others wait for the whole duration from when they *saw* it, which is later.
+/// A lease that was deleted, emptied by hand or set back to a backup does not end the time of who
+/// held it: only a release does, empty and a second long. Who has never seen a holder takes it at
+/// once.
+///
 /// So there is no moment with two that may write, whatever the clocks show, and a process that was
 /// stopped for a while finds its time over before it can write. (A steady clock that stands still,
 /// as in a suspended machine, is beyond this: the lease's own writes are safe by their version,
@@ -92,6 +96,9 @@ public:
 private:
     [[nodiscard]] LeaseRecord mine(WallTime wall) const;
     void observe(SteadyTime now, StoredLease lease);
+    /// The lease, as found now, no longer names its last holder, whose time is not over.
+    [[nodiscard]] bool vanished_under_holder(SteadyTime now,
+                                             const std::optional<StoredLease>& lease) const;
 
     LeaseSettings settings_;
     StoredLease observed_;

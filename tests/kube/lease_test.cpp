@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <limits>
+#include <optional>
 #include <random>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -23,6 +26,8 @@ constexpr SteadyTime start{1000h};
 /// The server's side: one Lease that is written only by who knows its version.
 class LeaseServer {
 public:
+    explicit LeaseServer(int version = 0) : version_(version) {}
+
     std::optional<StoredLease> lease;
 
     /// Nothing for a conflict.
@@ -38,7 +43,7 @@ public:
     }
 
 private:
-    int version_ = 0;
+    int version_;
 };
 
 kube::LeaseSettings settings(std::string identity) {
@@ -201,6 +206,84 @@ TEST(LeaseTest, AConflictEndsTheRightToWriteUntilALookFindsNoOtherHolder) {
     turn(a, server, start + 8s);
     EXPECT_FALSE(a.may_write(start + 8s));
     EXPECT_EQ(a.holder(), "c");
+}
+
+/// What can become of a Lease that "a" holds, other than by "a" itself.
+struct LeaseFate {
+    std::string name;
+    std::function<void(std::optional<StoredLease>&)> happen;
+};
+
+class LeaseFateTest : public ::testing::TestWithParam<LeaseFate> {
+protected:
+    LeaseFateTest() {
+        server.lease = StoredLease{{.holder = "b", .duration = 15s}, "100"};
+        turn(a, server, start - 15s);
+        turn(a, server, start);
+        turn(b, server, start + 1s);
+        EXPECT_EQ(b.holder(), "a");
+        GetParam().happen(server.lease);
+    }
+
+    LeaseServer server{100};
+    LeaseElection a{settings("a")};
+    LeaseElection b{settings("b")};
+};
+
+TEST_P(LeaseFateTest, LeavesTheHolderItsTimeAndTheLease) {
+    turn(b, server, start + 2s);
+    EXPECT_FALSE(b.may_write(start + 2s));
+    EXPECT_EQ(b.holder(), "a");
+
+    turn(a, server, start + 3s);
+    EXPECT_FALSE(a.may_write(start + 3s));
+    turn(a, server, start + 3s);
+    turn(b, server, start + 4s);
+
+    EXPECT_TRUE(a.may_write(start + 4s));
+    EXPECT_FALSE(b.may_write(start + 4s));
+}
+
+TEST_P(LeaseFateTest, LetsAnotherLeadWhenTheHolderStaysSilent) {
+    turn(b, server, start + 2s);
+    EXPECT_EQ(b.free_at(), start + 17s);
+    turn(b, server, start + 16s);
+    EXPECT_FALSE(b.may_write(start + 16s));
+
+    turn(b, server, b.free_at());
+
+    EXPECT_TRUE(b.may_write(start + 17s));
+    EXPECT_EQ(server.lease->record.holder, "b");
+    turn(a, server, start + 18s);
+    EXPECT_FALSE(a.may_write(start + 18s));
+}
+
+INSTANTIATE_TEST_SUITE_P(Fates, LeaseFateTest,
+                         ::testing::Values(LeaseFate{"Deleted", [](auto& lease) { lease.reset(); }},
+                                           LeaseFate{"Emptied",
+                                                     [](auto& lease) {
+                                                         lease->record.holder.clear();
+                                                         lease->version = "edited";
+                                                     }},
+                                           LeaseFate{"SetBackToARelease",
+                                                     [](auto& lease) {
+                                                         lease =
+                                                             StoredLease{{.duration = 1s}, "90"};
+                                                     }}),
+                         [](const auto& fate) { return fate.param.name; });
+
+TEST(LeaseTest, WhatABackupSaysOfThisProcessDoesNotMakeItLead) {
+    LeaseServer server;
+    LeaseElection b{settings("b")};
+    server.lease = StoredLease{{.holder = "a", .duration = 15s}, "100"};
+    turn(b, server, start);
+
+    server.lease = StoredLease{{.holder = "b", .duration = 15s}, "90"};
+    turn(b, server, start + 2s);
+    EXPECT_FALSE(b.may_write(start + 2s));
+    turn(b, server, b.free_at());
+
+    EXPECT_TRUE(b.may_write(start + 17s));
 }
 
 TEST(LeaseTest, FindsItsOwnWriteWhoseAnswerWasLost) {
