@@ -12,6 +12,10 @@ namespace {
 
 constexpr std::size_t most_faults = 20;
 
+std::string_view shape_of(const YAML::Node& node) {
+    return node.IsSequence() ? "a list" : node.IsMap() ? "a mapping" : "one value";
+}
+
 }  // namespace
 
 void FaultList::add(std::string fault) {
@@ -60,7 +64,7 @@ std::string KubeconfigEntry::text(const std::string& key) const {
         return {};
     }
     if (!value.IsScalar()) {
-        fault(key, "expected one value, found a list or mapping");
+        fault(key, "expected one value, found " + std::string{shape_of(value)});
         return {};
     }
     for (const char c : value.Scalar()) {
@@ -110,9 +114,16 @@ std::vector<std::string> KubeconfigEntry::list(const std::string& key) const {
     if (value.IsNull()) {
         return entries;
     }
+    if (!value.IsSequence()) {
+        // A scalar has no entries to go through: what it says would be lost without a word.
+        fault(key, "expected a list of plain values, found " + std::string{shape_of(value)} +
+                       "; write [a, b], or one '- value' a line");
+        return entries;
+    }
     for (const auto& entry : value) {
-        if (!value.IsSequence() || !entry.IsScalar()) {
-            fault(key, "expected a list of plain values");
+        if (!entry.IsScalar()) {
+            fault(key, "expected a list of plain values, found " +
+                           std::string{entry.IsNull() ? "nothing" : shape_of(entry)} + " in it");
             return {};
         }
         entries.push_back(entry.Scalar());
@@ -128,7 +139,7 @@ std::vector<KubeconfigEntry> KubeconfigEntry::parts(const std::string& key) cons
     const auto value = node(key);
     std::vector<KubeconfigEntry> entries;
     if (!value.IsNull() && !value.IsSequence()) {
-        fault(key, "expected a list");
+        fault(key, "expected a list, found " + std::string{shape_of(value)});
         return entries;
     }
     for (const auto& entry : value) {
@@ -142,6 +153,9 @@ std::vector<std::string> KubeconfigEntry::keys() const {
     for (const auto& pair : node_) {
         if (pair.first.IsScalar()) {
             names.push_back(pair.first.Scalar());
+        } else {
+            fault("", "expected plain text for a key, found " +
+                          std::string{pair.first.IsNull() ? "nothing" : shape_of(pair.first)});
         }
     }
     return names;

@@ -45,7 +45,7 @@ public:
     /// The mapping under a key, or an empty one.
     [[nodiscard]] KubeconfigEntry part(const std::string& key) const;
     [[nodiscard]] std::vector<KubeconfigEntry> parts(const std::string& key) const;
-    /// Keys of this mapping.
+    /// Keys of this mapping; one that is no plain text is a fault.
     [[nodiscard]] std::vector<std::string> keys() const;
 
     void fault(std::string_view key, std::string_view what) const;
