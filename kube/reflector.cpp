@@ -58,7 +58,8 @@ Task<> Reflector::run() {
             take_absence();
         }
         if (outcome.end == End::relist || outcome.end == End::forbidden ||
-            outcome.end == End::absent) {
+            outcome.end == End::absent || outcome.end == End::unwatched) {
+            // Without a watch only another list tells what is new.
             version_.clear();
         }
         const bool goes_on = co_await pause(std::move(outcome));
@@ -89,8 +90,11 @@ Task<Reflector::Outcome> Reflector::turn() {
 Task<Reflector::Outcome> Reflector::list() {
     if (streaming_ && !pages_next_ && broken_streams_ < most_broken_streams) {
         auto streamed = co_await stream_list();
-        // A streaming list needs the right to watch. Without it pages still tell how things are.
-        if (streamed.end != End::unstreamed && streamed.end != End::forbidden) {
+        // A streaming list is a watch: it needs the right to that, and a server that watches the
+        // kind. Without them pages still tell how things are, and whether there is such a kind.
+        const bool may_page = streamed.end == End::unstreamed || streamed.end == End::forbidden ||
+                              streamed.end == End::unwatched || streamed.end == End::absent;
+        if (!may_page) {
             co_return streamed;
         }
     }
@@ -327,6 +331,7 @@ Task<bool> Reflector::pause(Outcome outcome) {
             wait = std::exchange(at_once_, false) ? wait : backoff_.next();
             break;
         case End::unstreamed:
+        case End::unwatched:
         case End::failed:
             wait = std::max(backoff_.next(), outcome.wait.value_or(wait));
             break;

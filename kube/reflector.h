@@ -53,6 +53,7 @@ enum class ReflectorState : std::uint8_t {
     failing,    ///< the server or the way to it is in trouble; tried again with back-off
     forbidden,  ///< a right is missing; what is known goes stale. Tried again slowly
     absent,     ///< the server has no such kind. Tried again slowly
+    unwatched,  ///< the server lists the kind and does not watch it; listed again with back-off
 };
 
 struct ReflectorCounters {
@@ -109,6 +110,7 @@ private:
         failed,
         forbidden,
         absent,
+        unwatched,  ///< the server does not watch this kind, which it may list
         cancelled,
     };
     struct Outcome {
@@ -147,6 +149,8 @@ private:
     [[nodiscard]] Outcome broken(std::string_view verb, Error error);
     [[nodiscard]] CallName call(std::string_view verb) const;
     void say(const Outcome& outcome);
+    /// Once: a kind that the server does not have may stay so for good.
+    void say_unserved(ReflectorState state, std::string_view what, const std::string& why);
     void say_watching();
 
     Transport& transport_;
@@ -172,6 +176,7 @@ private:
     unsigned broken_streams_ = 0;   ///< since the last that came to its end
     unsigned absences_ = 0;         ///< in a row
     unsigned refusals_ = 0;         ///< since a watch was open last
+    bool only_listed_ = false;      ///< pages were read since a watch was open last
     bool synced_ = false;
     bool unlisted_ = false;  ///< the last list was refused
 

@@ -88,6 +88,7 @@ Task<Reflector::Outcome> Reflector::list_once(std::size_t page_bytes) {
         }
     } while (!pages.token.empty());
     accept_list(pages.version);
+    only_listed_ = true;
     co_return Outcome{};
 }
 
@@ -214,6 +215,8 @@ Reflector::Outcome Reflector::refusal(std::string_view verb, const HttpHead& hea
         outcome.end = End::relist;
     } else if (head.status == 403) {
         outcome.end = End::forbidden;
+    } else if (verb == "watch" && (head.status == 405 || (head.status == 404 && only_listed_))) {
+        outcome.end = End::unwatched;
     } else if (head.status == 404) {
         outcome.end = End::absent;
     } else if (says_version_too_large(body)) {
@@ -262,14 +265,22 @@ void Reflector::say(const Outcome& outcome) {
             state_ = ReflectorState::forbidden;
             break;
         case End::absent:
-            ++counters_.errors;
-            if (state_ != ReflectorState::absent) {
-                spdlog::warn("the server does not serve this kind kind={} error={}", kind, why);
-            }
-            state_ = ReflectorState::absent;
+            say_unserved(ReflectorState::absent, "the server does not serve this kind", why);
+            break;
+        case End::unwatched:
+            say_unserved(ReflectorState::unwatched,
+                         "the server does not watch this kind, so it is listed again and again",
+                         why);
             break;
     }
     trouble_ = outcome.why;
+}
+
+void Reflector::say_unserved(ReflectorState state, std::string_view what, const std::string& why) {
+    ++counters_.errors;
+    if (std::exchange(state_, state) != state) {
+        spdlog::warn("{} kind={} error={}", what, display_name(subject_.resource), why);
+    }
 }
 
 void Reflector::say_watching() {
@@ -278,6 +289,7 @@ void Reflector::say_watching() {
                      log_value(version_));
     }
     state_ = ReflectorState::watching;
+    only_listed_ = false;
     refusals_ = 0;
     trouble_.clear();
 }

@@ -199,6 +199,8 @@ TEST_F(ReflectorRefusalTest, AKindThatIsNotServedHasNoObjectsOnceThatIsSure) {
     transport.then_body(404, status_json(404, "NotFound"));
     transport.then_lines({added("a", "3"), bookmark_line("9", true)});
     transport.then_body(404, status_json(404, "NotFound"));
+    // The streaming list, and the pages.
+    transport.then_body(404, status_json(404, "NotFound"));
     transport.then_body(404, status_json(404, "NotFound"));
     transport.then_last_lines({added("a", "30"), bookmark_line("31", true)});
 
@@ -210,8 +212,9 @@ TEST_F(ReflectorRefusalTest, AKindThatIsNotServedHasNoObjectsOnceThatIsSure) {
 }
 
 TEST_F(ReflectorRefusalTest, AKindThatWasNeverServedIsInSyncAtTheSecondAnswer) {
-    transport.then_body(404, status_json(404, "NotFound"));
-    transport.then_body(404, status_json(404, "NotFound"));
+    for (int call = 0; call < 4; ++call) {
+        transport.then_body(404, status_json(404, "NotFound"));
+    }
 
     run();
 
@@ -221,11 +224,92 @@ TEST_F(ReflectorRefusalTest, AKindThatWasNeverServedIsInSyncAtTheSecondAnswer) {
 
 TEST_F(ReflectorRefusalTest, AKindThatIsServedALittleLaterIsNotTakenForAbsent) {
     transport.then_body(404, status_json(404, "NotFound"));
+    transport.then_body(404, status_json(404, "NotFound"));
     transport.then_last_lines({added("a", "30"), bookmark_line("31", true)});
 
     run();
 
     EXPECT_THAT(changes(), ElementsAre("add a 30 by list", "synced"));
+}
+
+/// As some aggregated API servers have them.
+class UnwatchedKindTest : public ReflectorFixture, public ::testing::WithParamInterface<unsigned> {
+protected:
+    void refuse_watch() { transport.then_body(GetParam(), status_json(GetParam(), "Refused")); }
+};
+
+TEST_P(UnwatchedKindTest, IsListedInPagesWithAPauseBetweenTheLists) {
+    for (const char* version : {"9", "12"}) {
+        refuse_watch();
+        transport.then_body(200, list_json(version, {thing_json("a", version)}));
+        refuse_watch();
+    }
+
+    run();
+
+    EXPECT_THAT(target(0), HasSubstr("sendInitialEvents=true"));
+    EXPECT_THAT(target(1), HasSubstr("/things?limit=100"));
+    EXPECT_THAT(target(2), HasSubstr("&resourceVersion=9"));
+    EXPECT_THAT(target(3), HasSubstr("sendInitialEvents=true"));
+    EXPECT_THAT(changes(), ElementsAre("add a 9 by list", "synced", "update a 12 by list"));
+    const auto& reflector = informer.reflector();
+    EXPECT_EQ(reflector.state(), kube::ReflectorState::unwatched);
+    EXPECT_THAT(reflector.trouble(), HasSubstr("watch things.test.io"));
+    EXPECT_EQ(reflector.counters().errors, 2U);
+    EXPECT_FALSE(reflector.grows_stale());
+}
+
+TEST_P(UnwatchedKindTest, IsWatchedOnceTheServerCan) {
+    refuse_watch();
+    transport.then_body(200, list_json("9", {thing_json("a", "3")}));
+    refuse_watch();
+    transport.then_last_lines({added("a", "3"), bookmark_line("20", true), added("b", "21")});
+
+    run();
+
+    EXPECT_THAT(changes(), ElementsAre("add a 3 by list", "synced", "add b 21"));
+    EXPECT_EQ(informer.reflector().state(), kube::ReflectorState::watching);
+}
+
+TEST_P(UnwatchedKindTest, IsAbsentOnceItIsNotEvenListed) {
+    refuse_watch();
+    transport.then_body(200, list_json("9", {thing_json("a", "3")}));
+    refuse_watch();
+    for (int call = 0; call < 4; ++call) {
+        transport.then_body(404, status_json(404, "NotFound"));
+    }
+
+    run();
+
+    EXPECT_THAT(changes(), ElementsAre("add a 3 by list", "synced", "delete a 3 by list"));
+    EXPECT_EQ(informer.reflector().state(), kube::ReflectorState::absent);
+}
+
+INSTANTIATE_TEST_SUITE_P(Codes, UnwatchedKindTest, ::testing::Values(404U, 405U));
+
+/// Pauses that a test can see.
+class PausingReflectorTest : public ReflectorFixture {
+protected:
+    static kube::ReflectorSettings pausing() {
+        auto chosen = settings();
+        chosen.backoff = {std::chrono::milliseconds{50}, std::chrono::milliseconds{50}};
+        return chosen;
+    }
+    PausingReflectorTest() : ReflectorFixture(pausing()) {}
+};
+
+TEST_F(PausingReflectorTest, AKindThatIsNotWatchedIsNotAskedForInALoop) {
+    for (const char* version : {"9", "12", "15"}) {
+        transport.then_body(405, status_json(405, "MethodNotAllowed"));
+        transport.then_body(200, list_json(version, {}));
+        transport.then_body(405, status_json(405, "MethodNotAllowed"));
+    }
+    const auto begin = std::chrono::steady_clock::now();
+
+    run();
+
+    EXPECT_EQ(informer.reflector().counters().lists, 3U);
+    EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds{75});
 }
 
 TEST_F(ReflectorRefusalTest, WaitsAsLongAsTheServerAsks) {
