@@ -116,6 +116,7 @@ Task<ApiResult<std::string>> Client::get_path(std::string path, CallOptions opti
     Call call{.name = {.verb = "get", .resource = {.plural = path}},
               .request = {.target = std::move(path), .accept = "*/*"},
               .options = options,
+              .of_object = false,
               .repeatable = true};
     return make(std::move(call));
 }
@@ -131,15 +132,16 @@ Task<ApiResult<std::string>> Client::ask(Target collection, std::string body, Ca
 
 Task<ApiResult<std::string>> Client::post(Target target, std::string body, CallOptions options,
                                           bool repeatable) {
-    const auto path = target.object.name.empty()
-                          ? collection_path(target.resource, target.object.space)
-                          : path_of(target);
+    const bool of_object = !target.object.name.empty() || !target.subresource.empty();
+    const auto path =
+        of_object ? path_of(target) : collection_path(target.resource, target.object.space);
     Call call{.name = name_of("create", target),
               .request = {.method = "POST",
                           .target = path + write_query(options).text(),
                           .content_type = std::string{json_type},
                           .body = std::move(body)},
               .options = options,
+              .of_object = of_object,
               .repeatable = repeatable};
     return make(std::move(call));
 }
@@ -245,7 +247,26 @@ Task<Status> Client::pass_rate_limit(Urgency urgency, SteadyTime deadline) {
     co_return Status{};
 }
 
+Status Client::check_names(const Call& call) {
+    const auto& [space, name] = call.name.object;
+    const bool needs_space = call.name.resource.namespaced && (call.of_object || !space.empty());
+    const auto* wrong = call.of_object && !is_path_segment(name) ? &name
+                        : needs_space && !is_path_segment(space) ? &space
+                                                                 : nullptr;
+    if (wrong == nullptr) {
+        return {};
+    }
+    return fail(Errc::invalid,
+                std::string{"expected a "} + (wrong == &name ? "name" : "namespace") +
+                    " of an object, not empty, without '/' and '%', and neither '.' nor '..', "
+                    "found " +
+                    log_value(*wrong) + "; nothing was sent");
+}
+
 Task<ApiResult<std::string>> Client::make(Call call) {
+    if (auto named = check_names(call); !named) {
+        co_return tl::unexpected(api_error(call.name, std::move(named.error())));
+    }
     const auto deadline = clock_.steady() + call.options.limit;
     Backoff backoff(seeds_(), config_.backoff);
     for (unsigned made = 1;; ++made) {

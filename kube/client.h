@@ -56,7 +56,8 @@ struct ClientConfig {
 /// 504, lost connections and attempts over their limit, and only for calls that may be made twice:
 /// get, merge patch, apply, delete by uid, reviews, and dry runs of them all. create, update, JSON
 /// patch, eviction and commands are made once. Writes ask for strict field validation: an unknown
-/// field is an error, not a loss.
+/// field is an error, not a loss. A name or namespace that is no segment of a path is
+/// Errc::invalid, and nothing is sent.
 class Client {
 public:
     Client(Transport& transport, const Clock& clock, ClientConfig config);
@@ -113,12 +114,15 @@ private:
         CallName name;
         HttpRequest request;
         CallOptions options;
+        bool of_object = true;  ///< else of a collection, or of a path that is told as it is
         bool repeatable = false;
         bool gone_is_done = false;  ///< 404 to a repetition means that an earlier attempt did it
     };
 
     [[nodiscard]] Task<ApiResult<std::string>> post(Target target, std::string body,
                                                     CallOptions options, bool repeatable);
+    /// Names may come from outside: one that would lead to another path is never sent.
+    [[nodiscard]] static Status check_names(const Call& call);
     [[nodiscard]] Task<ApiResult<std::string>> make(Call call);
     [[nodiscard]] Task<ApiResult<std::string>> attempt(Call call, SteadyTime deadline);
     [[nodiscard]] Task<Status> pass_rate_limit(Urgency urgency, SteadyTime deadline);

@@ -31,6 +31,11 @@ std::string object_path(const Resource& resource, const ObjectName& object,
     return path;
 }
 
+bool is_path_segment(std::string_view name) noexcept {
+    return !name.empty() && name != "." && name != ".." &&
+           name.find_first_of("/%") == std::string_view::npos;
+}
+
 std::string display_name(const Resource& resource) {
     return resource.group.empty() ? resource.plural : resource.plural + "." + resource.group;
 }

@@ -33,6 +33,10 @@ struct Selection {
 [[nodiscard]] std::string object_path(const Resource& resource, const ObjectName& object,
                                       std::string_view subresource = {});
 
+/// Whether a name can stand in a path, as the API server takes it (client-go's
+/// IsValidPathSegmentName): not empty, neither "." nor "..", without '/' and '%'.
+[[nodiscard]] bool is_path_segment(std::string_view name) noexcept;
+
 /// "nodes", "virtualmachines.kubevirt.io": as people and kubectl name a kind.
 [[nodiscard]] std::string display_name(const Resource& resource);
 

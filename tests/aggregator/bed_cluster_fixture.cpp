@@ -159,8 +159,8 @@ bool BedClusterTest::is_served(const json::object& definition) {
                                   .plural = text_at(spec, "/names/plural"),
                                   .kind = text_at(spec, "/names/kind"),
                                   .namespaced = text_at(spec, "/scope") == "Namespaced"};
-    const auto none =
-        call(client->get({.resource = resource, .object = {.space = {}, .name = "none"}}));
+    const kube::ObjectName nobody{.space = resource.namespaced ? "default" : "", .name = "none"};
+    const auto none = call(client->get({.resource = resource, .object = nobody}));
     // Before it is served the answer is no Status object.
     return !none && none.error().reason == "NotFound";
 }

@@ -308,7 +308,7 @@ TEST_F(BedFirstPlacementTest, ALevelThatNoNodeHasIsToldOnTheVmiButNotByADryRun) 
     EXPECT_THAT(json::serialize(pod), HasSubstr(R"("values":["50"])"));
     ASSERT_TRUE(run_until([this] { return scout->events.counters().written == 1; }));
     const auto events =
-        done(client->get({.resource = kube::resources::events(), .object = {.space = space}}));
+        done(client->get_path(kube::collection_path(kube::resources::events(), space)));
     json::array ours;
     for (const auto& event : events.at("items").as_array()) {
         if (at(event, "/reason") == json::value("NoNodeWithMigratabilityLevel")) {

@@ -88,8 +88,8 @@ protected:
         agent.say(message);
     }
     [[nodiscard]] json::array moves() {
-        const auto all = done(client->get(
-            {.resource = kube::resources::migrations(), .object = {.space = shop, .name = {}}}));
+        const auto all =
+            done(client->get_path(kube::collection_path(kube::resources::migrations(), shop)));
         return test::at(all, "/items").as_array();
     }
     /// As KubeVirt makes it; the term is in it before a scheduler sees it.
