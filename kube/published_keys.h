@@ -25,13 +25,15 @@ public:
     PublishedKeys(Client& client, const Clock& clock) noexcept : client_(client), clock_(clock) {}
 
     /// The keys, with that one if the server has it. Errors, if it is not among those that are kept
-    /// and they could not be read again: those of the client, and invalid.
+    /// and they could not be read again: those of the client, and invalid. Cancelled is who was
+    /// cancelled alone, also if others wait for what it reads.
     [[nodiscard]] Task<Result<std::shared_ptr<const SigningKeys>>> with(std::string key_id);
 
 private:
     class Reading;
 
-    [[nodiscard]] Task<> read();
+    /// Fails when it is cancelled, and then leaves all as it was; else trouble_ has its outcome.
+    [[nodiscard]] Task<Status> read();
 
     Client& client_;
     const Clock& clock_;
