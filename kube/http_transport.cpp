@@ -143,6 +143,11 @@ Result<std::shared_ptr<const HttpTransport::Prepared>> HttpTransport::prepare(
 
 Task<Result<Exchange>> HttpTransport::begin(std::shared_ptr<const Prepared> prepared,
                                             Deadline deadline) {
+    if (deadline.passed()) {
+        co_return fail(Errc::timed_out, route_.server.url +
+                                            ": expected time left to send the call, found none; it "
+                                            "began too late, or its limit is too short");
+    }
     for (bool again = true;; again = false) {
         const auto identity = co_await credentials_.current();
         if (!identity) {
