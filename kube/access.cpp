@@ -39,10 +39,14 @@ Result<ServerAddress> parse_server_url(std::string_view text, bool allow_insecur
                 log_value(url->host) + "; credentials belong to the user's entry");
     }
     if (!url || (url->scheme != "https" && url->scheme != "http")) {
+        // Where there is an '@', a password may stand before it, however odd the rest is.
+        const bool may_hold_password = text.find('@') != std::string_view::npos;
         return fail(Errc::invalid,
                     "expected a URL such as https://host:6443, without user, query and fragment, "
                     "found " +
-                        log_value(text));
+                        (may_hold_password
+                             ? "another with '@', which is not repeated: it may hold a password"
+                             : log_value(text)));
     }
     ServerAddress server{.url = std::string{text},
                          .tls = url->scheme == "https",

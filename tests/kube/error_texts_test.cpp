@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "kube/access.h"
 #include "tests/kube/transport_fixture.h"
 
 namespace scout::kube {
@@ -36,6 +37,22 @@ TEST_F(ErrorTextsTest, ACallWhoseLimitIsOverWhenItBeginsDoesNotBlameTheCredentia
         }
     }
     EXPECT_EQ(server.connections(), 0U);
+}
+
+TEST(ServerUrlTextTest, NoPasswordOfAnUrlThatCannotBeReadIsRepeated) {
+    for (const std::string text :
+         {"https://me:s3cret@ho st", "https://me:s3cret@host:99999", "https://me:s3cret@host?q",
+          "https://me:s3cret/x@host", "https://me:s3cret#x@host", "me:s3cret@host",
+          "https://me:s3cret@[::1", "ftp://me:s3cret@host", "https://me:s3cret@"}) {
+        const auto refused = parse_server_url(text, true);
+
+        ASSERT_FALSE(refused) << text;
+        EXPECT_EQ(refused.error().code, Errc::invalid);
+        EXPECT_THAT(refused.error().message,
+                    AllOf(HasSubstr("https://host:6443"), Not(HasSubstr("s3cret"))));
+    }
+    EXPECT_THAT(parse_server_url("https://host:99999", true).error().message,
+                HasSubstr("https://host:99999"));
 }
 
 }  // namespace
