@@ -27,7 +27,7 @@ struct CallOptions {
     Urgency urgency = Urgency::normal;
     /// For the call with its repetitions and its wait for the rate limit.
     std::chrono::milliseconds limit = std::chrono::seconds{30};
-    bool dry_run = false;  ///< the server does all but store (dryRun=All)
+    bool dry_run = false;  ///< of writes but commands: the server does all but store (dryRun=All)
 };
 
 struct ApplyOptions {
@@ -54,10 +54,10 @@ struct ClientConfig {
 /// Bodies and answers are JSON texts. Loop thread only; transport and clock must outlive it, and it
 /// must outlive its calls. Repeated, with jitter and as Retry-After asks, are 429, 500, 502, 503,
 /// 504, lost connections and attempts over their limit, and only for calls that may be made twice:
-/// get, merge patch, apply, delete by uid, reviews, and dry runs of them all. create, update, JSON
-/// patch, eviction and commands are made once. Writes ask for strict field validation: an unknown
-/// field is an error, not a loss. A name or namespace that is no segment of a path is
-/// Errc::invalid, and nothing is sent.
+/// get, merge patch, apply, delete by uid and reviews, and, as dry runs, create, update, JSON patch
+/// and delete without a uid, which are made once else. Evictions and commands are made once in any
+/// case. Writes ask for strict field validation: an unknown field is an error, not a loss. A name
+/// or namespace that is no segment of a path is Errc::invalid, and nothing is sent.
 class Client {
 public:
     Client(Transport& transport, const Clock& clock, ClientConfig config);
@@ -92,12 +92,12 @@ public:
                                                CallOptions options = {});
 
     /// Asks to evict the pod. 429 is an answer here (a budget, or KubeVirt's evacuation): its text
-    /// is in ApiError::text, and it is not repeated.
+    /// is in ApiError::text, and it is not repeated, also as a dry run.
     [[nodiscard]] Task<ApiResult<void>> evict(ObjectName pod, Preconditions preconditions,
                                               CallOptions options = {});
 
     /// Has something done by a PUT to a subresource that is no object, as KubeVirt's are. Made
-    /// once; an answer in any form will do.
+    /// once; CallOptions::dry_run does not hold it back. An answer in any form will do.
     [[nodiscard]] Task<ApiResult<void>> command(Target target, std::string body,
                                                 CallOptions options = {});
 
