@@ -154,9 +154,8 @@ TEST_F(HookTest, LauncherIsAskedWhenItIsNotKnownToBeMarked) {
     on_loop(
         [this] { launchers.on_ask = [this] { launchers.say("p1", test::domain_of("a", true)); }; });
     EXPECT_FALSE(call(vmi_json("uid-a")).ok());
-    EXPECT_EQ(launchers.asked, 1U);
     EXPECT_FALSE(call(vmi_json("uid-a")).ok());
-    EXPECT_EQ(launchers.asked, 1U);
+    on_loop([this] { EXPECT_EQ(launchers.asked, 1U) << "marked by then"; });
 }
 
 TEST_F(HookTest, LauncherIsFoundByThePodsOfTheVmi) {

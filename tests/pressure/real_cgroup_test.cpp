@@ -26,6 +26,15 @@ constexpr std::uint64_t limit = 256 * mebibyte;
 constexpr std::uint64_t step = 8 * mebibyte;
 constexpr std::size_t steps = 20;
 
+constexpr bool has_thread_sanitizer() {
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+    return true;
+#endif
+#endif
+    return false;
+}
+
 bool put(const std::filesystem::path& file, const std::string& text) {
     std::ofstream stream(file);
     stream << text << std::flush;
@@ -95,13 +104,17 @@ public:
         }
         child_ = ::fork();
         if (child_ == 0) {
+            ::close(to_child_[1]);
+            ::close(from_child_[0]);
             grow();
         }
+        // So that a child that dies ends the waiting for it.
+        ::close(to_child_[0]);
+        ::close(from_child_[1]);
     }
     ~Grower() {
-        for (const int end : {to_child_[0], to_child_[1], from_child_[0], from_child_[1]}) {
-            ::close(end);
-        }
+        ::close(to_child_[1]);
+        ::close(from_child_[0]);
         if (child_ > 0) {
             ::waitpid(child_, nullptr, 0);
         }
@@ -119,7 +132,6 @@ public:
 
 private:
     [[noreturn]] void grow() const {
-        ::close(to_child_[1]);
         char byte = 0;
         while (::read(to_child_[0], &byte, 1) == 1) {
             auto* const memory = static_cast<char*>(std::malloc(step));
@@ -140,6 +152,9 @@ private:
 };
 
 TEST(RealCgroupTest, WhatAPodUsesAndWhenItsLimitComesAreSeen) {
+    if (has_thread_sanitizer()) {
+        GTEST_SKIP() << "ThreadSanitizer keeps four bytes for each, which run into the pod's limit";
+    }
     const RealPod pod;
     if (!pod.why_not.empty()) {
         GTEST_SKIP() << "no cgroup to make pressure in: " << pod.why_not;
