@@ -246,32 +246,37 @@ void FollowedLauncher::set_queued(bool in_time, SteadyTime now) {
     settle();
 }
 
+migration::StopTimes FollowedLauncher::times() const {
+    migration::StopTimes times;
+    // What its launcher says is in force; what the VMI says may have been changed since.
+    times.vmi_grace = domain_grace_.value_or(vmi_grace_.value_or(times.vmi_grace));
+    if (pod_) {
+        times.pod_grace = pod_->grace;
+        times.deletion_grace = pod_->deletion_grace;
+        times.launcher_grace = pod_->launcher_grace;
+    }
+    // Who deletes a pod by the API says himself how long it has.
+    if (!pod_ || !pod_->deletion_grace) {
+        times.kubelet_grace = kubelet_grace_;
+    }
+    if (node_ends_) {
+        const auto ends = std::chrono::floor<std::chrono::seconds>(*node_ends_ - marked_at_);
+        times.kubelet_grace = std::min(times.kubelet_grace.value_or(ends), ends);
+    }
+    return times;
+}
+
 migration::MoveSubject FollowedLauncher::subject(SteadyTime now) const {
     migration::MoveSubject subject{
         .memory = bytes(memory_kib_, kib), .settings = numbers_, .downtime = downtime_};
     subject.liveness_kill = liveness_kill_;
     subject.handler_stops = handler_stops_;
-    // What its launcher says is in force; what the VMI says may have been changed since.
-    subject.times.vmi_grace =
-        domain_grace_.value_or(vmi_grace_.value_or(migration::StopTimes{}.vmi_grace));
-    if (pod_) {
-        subject.times.pod_grace = pod_->grace;
-        subject.times.deletion_grace = pod_->deletion_grace;
-        subject.times.launcher_grace = pod_->launcher_grace;
-        subject.pod_failed = pod_->phase == "Failed";
-    }
-    // Who deletes a pod by the API says himself how long it has.
-    if (!pod_ || !pod_->deletion_grace) {
-        subject.times.kubelet_grace = kubelet_grace_;
-    }
-    if (node_ends_) {
-        const auto ends = std::chrono::floor<std::chrono::seconds>(*node_ends_ - marked_at_);
-        auto& grace = subject.times.kubelet_grace;
-        grace = std::min(grace.value_or(ends), ends);
-    }
+    subject.pod_failed = pod_ && pod_->phase == "Failed";
+    subject.times = times();
     subject.escalation = escalation_;
     subject.escalated = escalated_;
-    subject.handed_off = machine_.vmi() && machine_.vmi()->handed_off;
+    const auto& vmi = machine_.vmi();
+    subject.handed_off = vmi && vmi->handed_off;
     subject.left = std::chrono::floor<std::chrono::milliseconds>(machine_.cancel_at() - now);
     subject.tied = tied_;
     subject.abort = {.emulated = emulated_, .seen = slowest_abort_};

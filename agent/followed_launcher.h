@@ -105,6 +105,7 @@ public:
 
 private:
     [[nodiscard]] migration::MoveSubject subject(SteadyTime now) const;
+    [[nodiscard]] migration::StopTimes times() const;
     void take_moves(std::vector<migration::MoveFacts> moves, bool live, SteadyTime now);
     void keep(const launcher::Domain& domain);
     void settle();

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What /metrics and /readyz tell of a cluster.
+#include <string>
+#include <vector>
+
 #include "aggregator/cluster_parts.h"
 
 namespace scout::aggregator {
@@ -13,6 +16,24 @@ void add_labels(const LevelLabels& labels, ClusterFacts& facts) {
     facts.labels_failed = labels.counters().failed;
 }
 
+std::string trouble_of(const std::vector<FollowedKind>& kinds) {
+    std::string all;
+    for (const auto& [plural, trouble] : kinds) {
+        all += (all.empty() || trouble.empty() ? "" : "; ") + trouble;
+    }
+    return all;
+}
+
+void add_causes(const auto& causes, const CauseHistory& history, ClusterFacts& facts) {
+    facts.launcher_ends = causes.ends.counters();
+    facts.migrations = causes.moves.counters();
+    facts.policies = causes.drift.counters();
+    facts.landings = causes.landings.counters();
+    facts.causes_unwritten = causes.moves.failed();
+    facts.history_entries = history.size();
+    facts.history_bytes = history.bytes();
+}
+
 }  // namespace
 
 ClusterFacts ClusterSide::facts() const {
@@ -20,9 +41,7 @@ ClusterFacts ClusterSide::facts() const {
     facts.leads = parts_->elector.leads();
     facts.synced = parts_->labels.synced();
     facts.kinds = parts_->objects.kinds();
-    for (const auto& [plural, trouble] : facts.kinds) {
-        facts.trouble += (facts.trouble.empty() || trouble.empty() ? "" : "; ") + trouble;
-    }
+    facts.trouble = trouble_of(facts.kinds);
     if (parts_->elector.holder().empty()) {
         facts.leaderless = parts_->elector.trouble();
     }
@@ -51,13 +70,7 @@ ClusterFacts ClusterSide::facts() const {
         facts.relief = parts_->relief->counters();
     }
     if (const auto* const causes = parts_->causes.get()) {
-        facts.launcher_ends = causes->ends.counters();
-        facts.migrations = causes->moves.counters();
-        facts.policies = causes->drift.counters();
-        facts.landings = causes->landings.counters();
-        facts.causes_unwritten = causes->moves.failed();
-        facts.history_entries = parts_->history.size();
-        facts.history_bytes = parts_->history.bytes();
+        add_causes(*causes, parts_->history, facts);
     }
     facts.events = parts_->events.counters();
     facts.crowded_out = parts_->https == nullptr ? 0 : parts_->https->crowded_out();

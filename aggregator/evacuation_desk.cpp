@@ -297,8 +297,9 @@ void EvacuationDesk::look_again() {
     const auto now = clock_.steady();
     for (auto& [id, session] : sessions_) {
         if (session.kept && session.messages.take(now)) {
-            const auto kept = std::exchange(session.kept, std::nullopt);
-            accept(id, session, *kept);
+            const auto kept = std::move(*session.kept);
+            session.kept.reset();
+            accept(id, session, kept);
         }
         flush(id, session);
     }

@@ -106,7 +106,7 @@ Task<> MoveLandings::judge(Landing landing) {
     options.limit = read_limit;
     kube::Target target{.resource = kube::resources::migrations(),
                         .object = {.space = landing.vmi->meta.space.str(), .name = landing.move}};
-    const auto body = co_await client_.get(std::move(target), std::move(options));
+    const auto body = co_await client_.get(std::move(target), options);
     if (!body && kube::may_pass(body.error()) && ++landing.tries < most_tries) {
         push(std::move(landing));
         co_return;

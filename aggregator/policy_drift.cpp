@@ -2,6 +2,8 @@
 #include "aggregator/policy_drift.h"
 
 #include <cstddef>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,8 +24,15 @@ constexpr auto until_rung = 1h;
 /// A cluster hands five off at once, or some dozens.
 constexpr std::size_t most_waiting = 1000;
 
-bool is_handed_off(const std::shared_ptr<const kube::Vmi>& vmi) {
-    return vmi != nullptr && vmi->migration && !vmi->migration->uid.empty();
+/// The migration that was handed off; empty: none.
+std::string_view handed_off(const kube::Vmi& vmi) {
+    const auto& migration = vmi.migration;
+    return migration ? std::string_view{migration->uid} : std::string_view{};
+}
+
+std::string_view recorded_policy(const kube::Vmi& vmi) {
+    const auto& migration = vmi.migration;
+    return migration ? migration->policy.view() : std::string_view{};
 }
 
 std::string named(const std::string& policy) {
@@ -46,9 +55,8 @@ PolicyDrift::PolicyDrift(const asio::any_io_executor& loop, Sources sources, con
 
 /// Of a VMI that was not known before nobody knows by which labels it was handed off.
 void PolicyDrift::take(const kube::Informer<kube::Vmi>::Change& change) {
-    const bool is_new = change.before && is_handed_off(change.now) &&
-                        (!is_handed_off(change.before) ||
-                         change.before->migration->uid != change.now->migration->uid);
+    const auto move = change.now ? handed_off(*change.now) : std::string_view{};
+    const bool is_new = change.before && !move.empty() && handed_off(*change.before) != move;
     if (is_new && sources_.elector.leads() && waiting_.size() < most_waiting) {
         waiting_.push_back({.before = change.before, .now = change.now, .at = clock_.steady()});
         alarm_.ring();
@@ -77,7 +85,7 @@ Task<> PolicyDrift::run() {
 /// KubeVirt chooses by the VMI's labels in the moment before it writes: what it wrote may have
 /// changed them.
 void PolicyDrift::compare(const HandOff& move) {
-    const auto recorded = move.now->migration->policy.view();
+    const auto recorded = recorded_policy(*move.now);
     const auto wanted = expected(*move.before);
     if (recorded == wanted || recorded == expected(*move.now)) {
         ++counters_.same;
@@ -100,7 +108,7 @@ std::string PolicyDrift::expected(const kube::Vmi& vmi) const {
 }
 
 void PolicyDrift::tell(const kube::Vmi& vmi, const std::string& expected) {
-    const std::string recorded{vmi.migration->policy.view()};
+    const std::string recorded{recorded_policy(vmi)};
     spdlog::warn("KubeVirt chose another migration policy vmi={} recorded={} expected={}",
                  log_value(vmi.meta.space.str() + "/" + vmi.meta.name), log_value(recorded),
                  log_value(expected));

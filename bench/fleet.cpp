@@ -50,6 +50,7 @@ LabelMap class_labels(std::size_t k) {
 
 std::vector<Node> make_fleet(std::size_t nodes, std::size_t classes) {
     std::vector<LabelMap> of_class;
+    of_class.reserve(classes);
     for (std::size_t k = 0; k < classes; ++k) {
         of_class.push_back(class_labels(k));
     }
@@ -72,6 +73,7 @@ migration::CpuMap make_map() {
     std::map<std::string, migration::MapModel, std::less<>> models;
     for (std::size_t i = 0; i < known_models; ++i) {
         std::vector<std::string> features;
+        features.reserve(features_of_a_model);
         for (std::size_t k = 0; k < features_of_a_model; ++k) {
             features.push_back("avx512-part" + std::to_string(k + i % 8));
         }

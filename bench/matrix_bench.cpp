@@ -79,6 +79,7 @@ Matrix build(const std::vector<std::vector<migration::LabelView>>& fleet,
 
 std::vector<std::vector<migration::LabelView>> views_of(const std::vector<bench::Node>& fleet) {
     std::vector<std::vector<migration::LabelView>> views;
+    views.reserve(fleet.size());
     for (const auto& node : fleet) {
         views.push_back(node.views());
     }

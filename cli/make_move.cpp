@@ -59,11 +59,12 @@ Sent object_of(migration::MoveRequest asked, const std::string& manifest,
                 .needs_term = asked.wish.term ? path + ": KubeVirt takes labels alone" : ""};
     }
     auto labels = cluster::as_added_selector(asked.wish, objects.nodes);
-    if (labels) {
-        asked.wish = {.added = *std::move(labels)};
+    if (!labels) {
+        return {.body = cluster::move_object(asked),
+                .needs_term = path + ": " + labels.error().message};
     }
-    return {.body = cluster::move_object(asked),
-            .needs_term = labels ? "" : path + ": " + labels.error().message};
+    asked.wish = {.added = *std::move(labels)};
+    return {.body = cluster::move_object(asked), .needs_term = {}};
 }
 
 /// Where nobody knows terms one would be let fall, and the VM go anywhere.

@@ -245,10 +245,10 @@ Result<std::vector<KubeconfigFile>> read_kubeconfigs(const KubeconfigPlaces& pla
     for (const auto& path : paths) {
         // Relative paths in a file start at its folder, wherever the process goes.
         std::error_code error;
-        auto whole = std::filesystem::absolute(path, error);
+        const auto whole = std::filesystem::absolute(path, error);
         auto text = read_file(path, kubeconfig_limit);
         if (text) {
-            files.push_back({.path = error ? path : std::move(whole), .text = *std::move(text)});
+            files.push_back({.path = error ? path : whole, .text = *std::move(text)});
         } else if (text.error().code != Errc::not_found || !places.chosen.empty()) {
             return fail(std::move(text.error()).within("kubeconfig"));
         }

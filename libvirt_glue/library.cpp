@@ -20,6 +20,7 @@ bool find(void* library, const char* name, Function*& function) {
 }
 
 Error fault(const char* file) {
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): glibc keeps one for each thread
     const char* reason = ::dlerror();
     return {Errc::unavailable, "expected libvirt's library as " + std::string(file) + ", found " +
                                    (reason == nullptr ? "nothing" : reason) +

@@ -41,7 +41,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t classes = 40;
-constexpr std::size_t registry_limit_kib = 64 * 1024;
+constexpr std::size_t registry_limit_kib = std::size_t{64} * 1024;
 constexpr std::size_t agent_limit_kib = 64;
 constexpr std::size_t idle_connections = 500;
 constexpr std::size_t in_flight = 64;
@@ -77,12 +77,7 @@ std::string measure_registry(const std::vector<migration::Profile>& profiles, st
 class Run {
 public:
     Run(const test::Authority& authority, const std::filesystem::path& folder)
-        : authority_(authority), child_(folder) {
-        // The program is up when the first connection is.
-        const auto first = connect("first");
-        settle();
-        before_ = child_.resident();
-    }
+        : authority_(authority), child_(folder), before_(resident_when_up()) {}
 
     [[nodiscard]] std::shared_ptr<grpc::Channel> open(const std::string& node) const {
         return open_channel(authority_, child_.address(), node);
@@ -102,6 +97,12 @@ public:
     }
 
 private:
+    /// It is up when the first connection is.
+    [[nodiscard]] std::size_t resident_when_up() const {
+        const auto first = connect("first");
+        settle();
+        return child_.resident();
+    }
     /// Until the size does not change for a second.
     void settle() const {
         auto last = child_.resident();
@@ -115,7 +116,7 @@ private:
 
     const test::Authority& authority_;
     ChildAggregator child_;
-    std::size_t before_ = 0;
+    std::size_t before_;
 };
 
 void wait_for(const Progress& progress, std::size_t reported) {

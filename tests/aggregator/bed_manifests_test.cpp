@@ -263,7 +263,7 @@ TEST_F(BedManifestsTest, TheFenceHoldsForAccountsOfThatNameInEveryNamespace) {
     const auto who = test::with_token(access, token_of(other, "virt-scout-aggregator", {}));
 
     ASSERT_TRUE(
-        run_until([&] { return refusal(who, target("fence-b"), labels("else", "x")) != ""; }));
+        run_until([&] { return !refusal(who, target("fence-b"), labels("else", "x")).empty(); }));
     EXPECT_THAT(refusal(who, target("fence-b"), labels("else", "x")), HasSubstr("changes only"));
     EXPECT_EQ(refusal(who, target("fence-b"), labels(std::string{cluster::level_label}, "7")), "");
 }
@@ -280,7 +280,7 @@ TEST_F(BedManifestsTest, OfItsWebhookTheAggregatorChangesTheBundleAlone) {
     const auto rules = json::parse(
         R"([{"apiGroups":["*"],"apiVersions":["*"],"operations":["*"],"resources":["*/*"]}])");
     // A new policy is in force a moment after it was taken.
-    ASSERT_TRUE(run_until([&] { return refusal(who, webhook, with("rules", rules)) != ""; }));
+    ASSERT_TRUE(run_until([&] { return !refusal(who, webhook, with("rules", rules)).empty(); }));
 
     for (const auto& [key, value] : {std::pair<const char*, json::value>{"rules", rules},
                                      {"objectSelector", json::object{}},
@@ -309,8 +309,9 @@ TEST_F(BedManifestsTest, OfItsApiTheAggregatorChangesTheBundleAlone) {
     services.group = "apiregistration.k8s.io";
     const kube::Target api{.resource = services,
                            .object = {.space = {}, .name = "v1alpha1.query.virt-scout.io"}};
-    ASSERT_TRUE(run_until(
-        [&] { return refusal(who, api, json::value{{"spec", {{"versionPriority", 1}}}}) != ""; }));
+    ASSERT_TRUE(run_until([&] {
+        return !refusal(who, api, json::value{{"spec", {{"versionPriority", 1}}}}).empty();
+    }));
 
     for (const auto* spec : {R"({"service":{"name":"other"}})", R"({"groupPriorityMinimum":20000})",
                              R"({"insecureSkipTLSVerify":true,"caBundle":null})"}) {

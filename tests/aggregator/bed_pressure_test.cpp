@@ -19,7 +19,6 @@ namespace {
 
 namespace json = boost::json;
 namespace v1 = virt_scout::v1;
-using testing::HasSubstr;
 using testing::SizeIs;
 using testing::StartsWith;
 

@@ -94,7 +94,7 @@ TEST_F(BedLeaseTest, WhoStopsInOrderHandsOverAtOnce) {
 
     // Its first turn: it need not see the lease stand still for the duration.
     second.stand();
-    ASSERT_TRUE(run_until([&] { return second.elector.holder() != ""; }));
+    ASSERT_TRUE(run_until([&] { return !second.elector.holder().empty(); }));
 
     EXPECT_TRUE(second.elector.leads());
 }

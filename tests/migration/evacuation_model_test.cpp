@@ -137,17 +137,21 @@ private:
                 break;
             case 7:
             case 8:
-                // Somebody evicts its launcher, as kubectl drain does every five seconds.
-                if (world_.eviction() == EvictionOutcome::marked) {
-                    marked_again_ = true;
-                    world_.vmi.marked_node = world_.vmi.node;
-                }
+                evict_once_more();
                 break;
             default:
                 break;
         }
         if (world_.dice(150) == 0) {
             world_.api_up = !world_.api_up;
+        }
+    }
+
+    /// As kubectl drain does every five seconds.
+    void evict_once_more() {
+        if (world_.eviction() == EvictionOutcome::marked) {
+            marked_again_ = true;
+            world_.vmi.marked_node = world_.vmi.node;
         }
     }
 
@@ -244,11 +248,8 @@ private:
                     world_.vmi.marked_node = world_.vmi.node;
                 }
                 return outcome_of(world_.eviction());
-            case Step::create_move: {
-                const auto outcome = world_.create_move();
-                replaced_ += outcome == Outcome::done && std::exchange(makes_room_, false) ? 1 : 0;
-                return outcome;
-            }
+            case Step::create_move:
+                return create_move();
             case Step::cancel_mark:
                 makes_room_ = machine_->state() == EvacuationState::held;
                 if (world_.drained) {
@@ -263,15 +264,25 @@ private:
             case Step::touch:
                 return Outcome::done;
             case Step::escalate:
-                EXPECT_TRUE(outlook_.escalated);
-                EXPECT_NE(world_.vmi.strategy, EvictionStrategy::external);
-                if (world_.dice(3) == 0) {
-                    return Outcome::refused;
-                }
-                outlook_.duration = outlook_.escalated->duration;  // as the leader tells it then
-                return Outcome::done;
+                return escalate();
         }
         return Outcome::refused;
+    }
+
+    Outcome escalate() {
+        EXPECT_TRUE(outlook_.escalated);
+        EXPECT_NE(world_.vmi.strategy, EvictionStrategy::external);
+        if (world_.dice(3) == 0) {
+            return Outcome::refused;
+        }
+        outlook_.duration = outlook_.escalated->duration;  // as the leader tells it then
+        return Outcome::done;
+    }
+
+    Outcome create_move() {
+        const auto outcome = world_.create_move();
+        replaced_ += outcome == Outcome::done && std::exchange(makes_room_, false) ? 1 : 0;
+        return outcome;
     }
 
     static Outcome outcome_of(EvictionOutcome outcome) {

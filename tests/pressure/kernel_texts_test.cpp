@@ -44,8 +44,9 @@ TEST(KernelTextsTest, AKeyOfMemoryStat) {
 TEST(KernelTextsTest, MemInfo) {
     const auto info = parse_meminfo(
         "MemTotal:       16384 kB\nMemFree: 1 kB\nSwapTotal: 4 kB\nSwapFree:         2 kB\n");
-    EXPECT_EQ(info.value(),
-              (MemInfo{.total = 16384 * 1024, .swap_total = 4096, .swap_free = 2048}));
+    EXPECT_EQ(
+        info.value(),
+        (MemInfo{.total = std::uint64_t{16384} * 1024, .swap_total = 4096, .swap_free = 2048}));
     EXPECT_THAT(refusal(parse_meminfo("MemFree: 1 kB\n")), HasSubstr("MemTotal"));
     EXPECT_THAT(refusal(parse_meminfo("MemTotal: 0 kB\n")), HasSubstr("MemTotal"));
     EXPECT_THAT(refusal(parse_meminfo("MemTotal: much\n")), HasSubstr("'much'"));

@@ -36,9 +36,9 @@ std::string parameter(const std::string& target, const std::string& name) {
 /// lost one of the two could not be noticed.
 class FakeCluster::Stream final : public kube::HttpStream {
 public:
-    Stream(FakeCluster& cluster, unsigned status, std::string body) : cluster_(cluster) {
+    Stream(FakeCluster& cluster, unsigned status, std::string body)
+        : cluster_(cluster), body_(std::move(body)) {
         head_.status = status;
-        body_ = std::move(body);
     }
     void list() {
         for (const auto& item : cluster_.items()) {
