@@ -23,8 +23,11 @@ constexpr const char* gate_advice =
     "(KubeVirt 1.9 or newer)";
 constexpr const char* mode_advice =
     R"(kubectl patch scoutconfig default --type merge -p '{"spec":{"evacuation":{"mode":"act"}}}')";
+constexpr const char* install_advice =
+    "if virt-scout is installed, kubectl create -f daemonset/scoutconfig.yaml and then: ";
 constexpr const char* plugin_advice =
-    "the condition Protecting of the ScoutConfig says what keeps it from being there";
+    "the condition Protecting of the ScoutConfig, if there is one, and the leader's log say what "
+    "keeps it from being there";
 constexpr const char* agent_advice = "see to virt-scout's agent on its node";
 constexpr const char* speed_advice =
     "raise the bandwidth or completionTimeoutPerGiB, or allow auto-converge or post-copy, in a "
@@ -66,8 +69,9 @@ std::string raise_advice(migration::StopLimit limit, seconds needed) {
     return advice;
 }
 
+/// `is_own`: the strategy is the VM's, and not the cluster's.
 std::string advice_for(const migration::ProtectionFacts& facts,
-                       const migration::ProtectionAnswer& answer) {
+                       const migration::ProtectionAnswer& answer, bool is_own) {
     const bool fits = answer.forecast && answer.forecast->expected.moved() &&
                       answer.forecast->expected.duration <= answer.left();
     switch (answer.verdict) {
@@ -82,8 +86,9 @@ std::string advice_for(const migration::ProtectionFacts& facts,
         case ProtectionVerdict::strategy:
             return facts.strategy == migration::EvictionStrategy::external
                        ? std::string{}
-                       : "evictionStrategy: LiveMigrate in the VM's template, or in the KubeVirt "
-                         "object";
+                       : "evictionStrategy: LiveMigrate in the VM's template" +
+                             std::string{is_own ? ", whose own word comes first"
+                                                : ", or in the KubeVirt object"};
         case ProtectionVerdict::not_migratable:
         case ProtectionVerdict::no_hook:
         case ProtectionVerdict::unknown:
@@ -153,10 +158,15 @@ ProtectionRules::Obstacle ProtectionRules::look_for_hook(bool has_config,
                     ", so it asks nobody before it stops a guest",
                 gate_advice};
     }
-    if (rules_.mode != EvacuationMode::act && (has_config || !there)) {
+    if (rules_.mode != EvacuationMode::act && has_config) {
         return {"evacuation.mode is " + std::string{to_string(rules_.mode)} +
                     ": no stop is held, and nothing is moved",
                 mode_advice};
+    }
+    if (rules_.mode != EvacuationMode::act && !there) {
+        return {"no ScoutConfig and no Plugin " + std::string{hook_plugin_name} +
+                    " is known, so nothing says that virt-scout holds a stop",
+                std::string{install_advice} + mode_advice};
     }
     if (!there) {
         return {"there is no Plugin object " + std::string{hook_plugin_name} +
@@ -232,8 +242,9 @@ VmProtection ProtectionRules::judge(const kube::Vmi& vmi, const VmSurroundings& 
                      .answer = migration::judge_protection(facts, {}),
                      .advice = {},
                      .with_others = std::nullopt};
-    out.advice = out.answer.verdict == ProtectionVerdict::no_hook ? hook_on(vmi, around).advice
-                                                                  : advice_for(facts, out.answer);
+    out.advice = out.answer.verdict == ProtectionVerdict::no_hook
+                     ? hook_on(vmi, around).advice
+                     : advice_for(facts, out.answer, !out.strategy_of_cluster);
     return out;
 }
 

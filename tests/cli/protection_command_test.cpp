@@ -53,7 +53,7 @@ TEST(ProtectionCommandTest, TellsOfTheRealDump) {
     EXPECT_EQ(web.at("node"), "node-c");
     EXPECT_EQ(web.at("budgetSeconds"), 45);
     EXPECT_EQ(web.at("memoryBytes"), 134217728);
-    EXPECT_THAT(std::string(web.at("why").as_string()), HasSubstr("evacuation.mode is observe"));
+    EXPECT_THAT(std::string(web.at("why").as_string()), HasSubstr("no ScoutConfig and no Plugin"));
     const auto fixed = answer({"protection", "shop/nomig-1", "--from", live}).at("vms").at(0);
     EXPECT_THAT(std::string(fixed.at("why").as_string()), HasSubstr("DisksNotLiveMigratable"));
 }

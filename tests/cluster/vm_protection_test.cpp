@@ -109,7 +109,8 @@ const std::vector<Row> obstacles{
          all.configs.clear();
          all.plugins.clear();
      },
-     ProtectionVerdict::no_hook, "evacuation.mode is observe", "kubectl patch scoutconfig"},
+     ProtectionVerdict::no_hook, "no ScoutConfig and no Plugin virt-scout is known",
+     "kubectl create -f daemonset/scoutconfig.yaml and then: kubectl patch scoutconfig"},
     {"a dump without the ScoutConfig", [](auto& all) { all.configs.clear(); },
      ProtectionVerdict::guarded, "45 s", ""},
     {"a ScoutConfig of another name", [](auto& all) { all.configs.front().meta.name = "other"; },
