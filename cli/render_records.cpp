@@ -48,9 +48,9 @@ std::string cancel_command(const migration::StuckAnswer& stuck) {
     if (stuck.mark == stuck.node) {
         return "virtctl evacuate-cancel vmi " + name + " -n " + space;
     }
-    return "kubectl proxy --port 8001 & curl -X PUT -d '{\"evacuationNodeName\":\"" + stuck.mark +
-           "\"}' http://127.0.0.1:8001/apis/subresources.kubevirt.io/v1/namespaces/" + space +
-           "/virtualmachineinstances/" + name + "/evacuate/cancel";
+    return "echo '{\"evacuationNodeName\":\"" + stuck.mark +
+           "\"}' | kubectl replace --raw /apis/subresources.kubevirt.io/v1/namespaces/" + space +
+           "/virtualmachineinstances/" + name + "/evacuate/cancel -f -";
 }
 
 json::object json_stuck(const migration::StuckAnswer& stuck) {

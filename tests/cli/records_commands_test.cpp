@@ -52,7 +52,7 @@ TEST(StuckCommandTest, PeopleGetTheCommandThatCancels) {
 
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     EXPECT_THAT(outcome.out, HasSubstr("virtctl evacuate-cancel vmi web -n shop"));
-    EXPECT_THAT(outcome.out, HasSubstr(R"(-d '{"evacuationNodeName":"n1"}')"));
+    EXPECT_THAT(outcome.out, HasSubstr(R"(echo '{"evacuationNodeName":"n1"}' | kubectl replace)"));
     EXPECT_THAT(outcome.out, HasSubstr("virt-handler on node n1 is not ready"));
 }
 
