@@ -124,7 +124,12 @@ Result<Dump> Session::read_objects(ReadFiles<Dump> of_files, ReadLive<Dump> of_s
             progress.say("reading the dump: file " + std::to_string(file) + " of " +
                          std::to_string(files));
         };
-        return of_files({dump_.paths.begin(), dump_.paths.end()}, show, {});
+        auto dump = of_files({dump_.paths.begin(), dump_.paths.end()}, show, {});
+        if (dump && dump->files == 0) {
+            return fail(Errc::invalid, "--from: expected files that end in .yaml, .yml or .json, "
+                                       "perhaps with .gz, found none");
+        }
+        return dump;
     }
     const auto access = find_access(dump_.access);
     if (!access) {

@@ -240,6 +240,16 @@ TEST(DumpTest, LevelsAreThoseOfTheClustersScoutConfigUnlessFlagsSayOtherwise) {
     EXPECT_THAT(odd.err, HasSubstr("spec.levels.layer"));
 }
 
+TEST(DumpTest, AFolderWithoutFilesOfObjectsIsNoEmptyCluster) {
+    const scout::test::TemporaryFolder folder;
+    folder.write("nodes.txt", "kind: Node");
+
+    const auto outcome = scoutctl({"nodes", "--from", folder.path().string()});
+
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_THAT(outcome.err, HasSubstr("expected files that end in .yaml"));
+}
+
 TEST(DumpTest, SaysWhatItCannotReadAndGoesOn) {
     const scout::test::TemporaryFolder folder;
     std::filesystem::copy(test::small_documents() / "cluster/nodes.yaml",
