@@ -288,6 +288,9 @@ void Agent::count_hypervisor() {
 void Agent::refresh() {
     auto host = prober_.host();
     host.guests_error = guests_error();
+    if (prober_.probed()) {
+        health_.note("this host's hypervisor gave no usable answer", host.probe_error);
+    }
     bool changed = snapshot_.set_host(std::move(host));
     if (auto guests = parts_.watched.guests()) {
         changed = snapshot_.set_guests(std::move(*guests)) || changed;
