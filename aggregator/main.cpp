@@ -29,7 +29,7 @@ const daemon::Program program{
         "  virt-scout-aggregator --standalone --listen-grpc 0.0.0.0:9286 \\\n"
         "      --tls-ca ca.pem --tls-cert aggregator.pem --tls-key aggregator.key\n"
         "  virt-scout-aggregator --cluster --kubeconfig ~/.kube/config --cluster-namespace "
-        "kubevirt \\\n"
+        "virt-scout \\\n"
         "      --plaintext --query-socket= --snapshot-file=\n"
         "  virt-scout-aggregator --config /etc/virt-scout/aggregator.yaml --check-config\n",
     .default_config = "/etc/virt-scout/aggregator.yaml"};
