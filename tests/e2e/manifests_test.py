@@ -98,6 +98,14 @@ class ManifestsTest(unittest.TestCase):
         self.assertEqual(webhook["webhooks"][0]["clientConfig"]["service"]["namespace"],
                          "infra-virt-scout")
 
+        api = objects_of("overlays/namespace/query-api", "APIService")[0]
+        self.assertEqual(api["spec"]["service"]["namespace"], "infra-virt-scout")
+
+    def test_an_overlay_for_the_image_changes_nothing_else(self):
+        base, other = built("base"), built("overlays/image")
+        self.assertEqual([part.replace("registry.example/virt-scout:", "virt-scout:") for part in other], base)
+        self.assertNotEqual(other, base)
+
     def test_the_api_is_applied_by_itself(self):
         self.assertEqual(objects_of("base", "APIService"), [])
         self.assertEqual([each["metadata"]["name"] for each in objects_of("query-api", "APIService")],
