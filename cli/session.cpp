@@ -126,8 +126,9 @@ Result<Dump> Session::read_objects(ReadFiles<Dump> of_files, ReadLive<Dump> of_s
         };
         auto dump = of_files({dump_.paths.begin(), dump_.paths.end()}, show, {});
         if (dump && dump->files == 0) {
-            return fail(Errc::invalid, "--from: expected files that end in .yaml, .yml or .json, "
-                                       "perhaps with .gz, found none");
+            return fail(Errc::invalid,
+                        "--from: expected files that end in .yaml, .yml or .json, "
+                        "perhaps with .gz, found none");
         }
         return dump;
     }

@@ -64,7 +64,8 @@ int exit_code(Starting starting, Stopping stopping, int signals, std::chrono::se
         asio::io_context loop{1};
         BlockingPool pool(1);
         ExampleService service(starting, stopping);
-        const int code = run_service(loop, {&pool}, service, {.name = "example", .stop_limit = limit});
+        const int code =
+            run_service(loop, {&pool}, service, {.name = "example", .stop_limit = limit});
         ::_exit(service.stopped ? code : 99);
     }
     if (starting == Starting::at_once) {
