@@ -16,6 +16,16 @@ constexpr std::chrono::seconds our_pause{1};
 constexpr std::chrono::seconds replacing_limit{5};
 constexpr unsigned most_doublings = 10;
 
+/// An evacuation that KubeVirt begins no earlier than Outlook::next_evacuation.
+bool is_in_back_off(const MoveFacts& move) {
+    return move.phase == MovePhase::pending && move.backs_off;
+}
+
+/// KubeVirt itself would migrate it, and so may we.
+bool is_to_be_moved(const VmiFacts& vmi) {
+    return wanted_move(vmi.strategy, vmi.migratable) == WantedMove::move;
+}
+
 }  // namespace
 
 bool Evacuation::fits(SteadyTime now) const noexcept {
@@ -28,7 +38,7 @@ bool Evacuation::may_escalate() const {
     const auto last = escalated_ ? MovePhase::prepared : MovePhase::scheduling;
     const bool open = move == nullptr || move->phase <= last;
     return outlook_.escalated && !escalation_useless_ && open && vmi_ && !vmi_->handed_off &&
-           wanted_move(vmi_->strategy, vmi_->migratable) == WantedMove::move;
+           is_to_be_moved(*vmi_);
 }
 
 /// How long the move takes by what it may use, or may be allowed to.
@@ -46,16 +56,14 @@ bool Evacuation::begins_too_late(SteadyTime now) const {
 
 bool Evacuation::waits_too_long(SteadyTime now) const {
     const auto* const move = unfinished();
-    return move != nullptr && move->phase == MovePhase::pending && move->backs_off &&
-           begins_too_late(now);
+    return move != nullptr && is_in_back_off(*move) && begins_too_late(now);
 }
 
 /// One of ours waits for nothing. Once: where KubeVirt makes its own anew it goes on doing so.
 bool Evacuation::may_replace(SteadyTime now) const {
     const auto duration = planned(now);
     return !replaced_ && !ours_ && !cancel_refused_ && !outlook_.handler_stops && vmi_ &&
-           !vmi_->node_gone && duration && now + *duration <= cancel_at() &&
-           wanted_move(vmi_->strategy, vmi_->migratable) == WantedMove::move;
+           !vmi_->node_gone && is_to_be_moved(*vmi_) && duration && now + *duration <= cancel_at();
 }
 
 void Evacuation::replace(SteadyTime now) {
@@ -101,10 +109,9 @@ const MoveFacts* Evacuation::to_follow() const {
     if (!is_replacing() || move == nullptr) {
         return move;
     }
-    const bool waits = move->phase == MovePhase::pending && move->backs_off;
     const bool is_deleted =
         was_deleted(move->name) || (in_flight_ && in_flight_->step == EvacuationStep::delete_move);
-    return waits || is_deleted || move->deleting ? nullptr : move;
+    return is_in_back_off(*move) || is_deleted || move->deleting ? nullptr : move;
 }
 
 void Evacuation::plan_escalation(SteadyTime now) {
