@@ -162,7 +162,8 @@ private:
     void flush(SessionId id, Session& session);
     void send_rules(SessionId id, Session& session);
     void send_facts(SessionId id, Session& session, Entry& entry);
-    void carry_out(const OrderTicket& ticket, Session& session, Entry& entry);
+    /// `entry`: what its session evacuates; null where it does not.
+    void carry_out(const OrderTicket& ticket, Session& session, Entry* entry);
     [[nodiscard]] OrderLeave check(const OrderTicket& ticket);
     [[nodiscard]] OrderLeave refuse(const OrderTicket& ticket, std::string why);
     [[nodiscard]] OrderLeave check_step(const OrderTicket& ticket, const Entry& entry) const;

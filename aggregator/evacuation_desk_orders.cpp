@@ -85,7 +85,6 @@ Status EvacuationDesk::order(SessionId id, const v1::EvacuationOrder& message) {
                         std::to_string(most_results) + " that it did not read");
     }
     const auto step = evacuation_step(message.step());
-    auto* const entry = find(id, message.vmi_uid());
     OrderTicket ticket{.session = id,
                        .id = message.id(),
                        .node = session.node,
@@ -100,34 +99,35 @@ Status EvacuationDesk::order(SessionId id, const v1::EvacuationOrder& message) {
                result_of(ticket.id, StepOutcome::refused,
                          "expected a step such as dry-run, found " +
                              log_value(wire::cut(message.step(), 32))));
-    } else if (entry == nullptr && session.kept) {
-        answer(id, session,
-               result_of(ticket.id, StepOutcome::unavailable,
-                         "too many messages of what is evacuated: the last one waits, expected at "
-                         "most 5 a second in the long run"));
-    } else if (entry == nullptr) {
-        auto leave = refuse(ticket, "VMI " + log_value(ticket.vmi_uid) +
-                                        " is not among the evacuations of node " + session.node);
-        answer(id, session, result_of(ticket.id, leave.outcome, std::move(leave.why)));
-    } else if (entry->open_order) {
-        answer(id, session,
-               result_of(ticket.id, StepOutcome::unavailable,
-                         "another order of this VMI has not been answered yet"));
     } else {
         ticket.order = {.step = *step, .object = wire::cut(message.object())};
-        carry_out(ticket, session, *entry);
+        carry_out(ticket, session, find(id, message.vmi_uid()));
     }
     return {};
 }
 
-void EvacuationDesk::carry_out(const OrderTicket& ticket, Session& session, Entry& entry) {
-    entry.open_order = true;
-    if (!orders_.push(ticket)) {
-        entry.open_order = false;
-        answer(ticket.session, session,
-               result_of(ticket.id, StepOutcome::unavailable,
-                         "too many orders of all nodes wait to be carried out"));
+void EvacuationDesk::carry_out(const OrderTicket& ticket, Session& session, Entry* entry) {
+    std::string why;
+    if (entry == nullptr && session.kept) {
+        why =
+            "too many messages of what is evacuated: the last one waits, expected at most 5 a "
+            "second in the long run";
+    } else if (entry == nullptr) {
+        auto leave = refuse(ticket, "VMI " + log_value(ticket.vmi_uid) +
+                                        " is not among the evacuations of node " + session.node);
+        return answer(ticket.session, session,
+                      result_of(ticket.id, leave.outcome, std::move(leave.why)));
+    } else if (entry->open_order) {
+        why = "another order of this VMI has not been answered yet";
+    } else {
+        entry->open_order = true;  // before push: what needs no waiting is over when that returns
+        if (orders_.push(ticket)) {
+            return;
+        }
+        entry->open_order = false;
+        why = "too many orders of all nodes wait to be carried out";
     }
+    answer(ticket.session, session, result_of(ticket.id, StepOutcome::unavailable, std::move(why)));
 }
 
 /// Told to whoever reads the log, at a bounded rate: an agent never asks for what is not its own.
