@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <malloc.h>
@@ -158,10 +159,16 @@ Task<> SnapshotKeeper::write(std::chrono::milliseconds limit) {
         co_return;
     }
     changed_ = false;
-    auto text = encode_snapshot(fleet_.registry(), fleet_.wall(), fleet_.now());
-    const auto size = text.size();
-    auto put = [writer = writer_, number = writer_->next(), content = std::move(text)]() -> Status {
-        return writer->put(number, content);
+    const auto number = writer_->next();
+    const auto loop = co_await asio::this_coro::executor;
+    SnapshotEncoder encoder(fleet_.registry(), fleet_.wall());
+    while (!encoder.turn(fleet_.now())) {
+        co_await asio::post(loop, asio::use_awaitable);
+    }
+    auto payload = encoder.take();
+    const auto size = payload.size();
+    auto put = [writer = writer_, number, payload = std::move(payload)]() mutable -> Status {
+        return writer->put(number, seal_snapshot(std::move(payload)));
     };
     const auto written = co_await offload(pool_, limit, std::move(put));
     if (written) {

@@ -38,71 +38,6 @@ v1::FullReport host_to_wire(const HostReport& host) {
     return out;
 }
 
-/// Writes message after message: the text of a message with many entries is that of one entry
-/// after the other, so that no second copy of the fleet is ever in memory.
-class Encoder {
-public:
-    explicit Encoder(WallTime wall) {
-        v1::Snapshot head;
-        head.set_saved_at_unix_ms(wall.time_since_epoch().count());
-        head.AppendToString(&text_);
-    }
-
-    void add(const Node& node, SteadyTime now) {
-        v1::Snapshot part;
-        auto* out = part.add_nodes();
-        out->set_name(node.name);
-        out->set_host_identity(node.host_identity);
-        out->set_agent_version(node.agent_version);
-        out->set_age_ms(static_cast<std::uint64_t>(age(node, now).count()));
-        *out->mutable_host() = host_to_wire(node.host);
-        out->set_latest_digest(add(node.latest.profile));
-        *out->mutable_latest_facts() = wire::to_wire(node.latest.facts);
-        out->set_before_digest(add(node.before.profile));
-        *out->mutable_before_facts() = wire::to_wire(node.before.facts);
-        for (const auto& [uuid, guest] : node.guests) {
-            auto* stored = out->add_guests();
-            *stored->mutable_guest() = to_wire_without_cpu(guest);
-            if (guest.cpu != nullptr) {
-                stored->set_cpu(add(guest.cpu));
-            }
-        }
-        part.AppendToString(&text_);
-    }
-
-    [[nodiscard]] std::string take() { return std::move(text_); }
-
-private:
-    std::string add(const SharedProfile& profile) {
-        if (profile == nullptr) {
-            return {};
-        }
-        if (profiles_.emplace(profile.get(), 0).second) {
-            v1::Snapshot part;
-            auto* out = part.add_profiles();
-            out->set_digest(profile->digest);
-            *out->mutable_profile() = wire::to_wire(profile->profile);
-            part.AppendToString(&text_);
-        }
-        return profile->digest;
-    }
-
-    std::uint32_t add(const SharedCpu& cpu) {
-        const auto number = static_cast<std::uint32_t>(cpus_.size());
-        const auto [entry, fresh] = cpus_.emplace(cpu.get(), number);
-        if (fresh) {
-            v1::Snapshot part;
-            *part.add_cpus() = wire::to_wire(*cpu);
-            part.AppendToString(&text_);
-        }
-        return entry->second;
-    }
-
-    std::string text_;
-    std::unordered_map<const StoredProfile*, std::uint32_t> profiles_;
-    std::unordered_map<const migration::GuestCpu*, std::uint32_t> cpus_;
-};
-
 /// Turns stored nodes into nodes; the first fault ends it.
 class Decoder {
 public:
@@ -207,18 +142,83 @@ std::chrono::milliseconds passed_since(std::int64_t saved_at_unix_ms, WallTime w
 
 }  // namespace
 
-std::string encode_snapshot(const Registry& registry, WallTime wall, SteadyTime now) {
-    Encoder encoder(wall);
-    for (const auto& [name, node] : registry.nodes()) {
-        if (node.kind == NodeKind::agent) {
-            encoder.add(node, now);
+SnapshotEncoder::SnapshotEncoder(const Registry& registry, WallTime wall) : registry_(registry) {
+    v1::Snapshot head;
+    head.set_saved_at_unix_ms(wall.time_since_epoch().count());
+    head.AppendToString(&text_);
+}
+
+bool SnapshotEncoder::turn(SteadyTime now) {
+    const auto& nodes = registry_.nodes();
+    auto next = nodes.upper_bound(last_);
+    for (int i = 0; i < nodes_per_turn && next != nodes.end(); ++i, ++next) {
+        last_ = next->first;
+        if (next->second.kind == NodeKind::agent) {
+            add(next->second, now);
         }
     }
-    auto payload = encoder.take();
+    return next == nodes.end();
+}
+
+void SnapshotEncoder::add(const Node& node, SteadyTime now) {
+    v1::Snapshot part;
+    auto* out = part.add_nodes();
+    out->set_name(node.name);
+    out->set_host_identity(node.host_identity);
+    out->set_agent_version(node.agent_version);
+    out->set_age_ms(static_cast<std::uint64_t>(age(node, now).count()));
+    *out->mutable_host() = host_to_wire(node.host);
+    out->set_latest_digest(add(node.latest.profile));
+    *out->mutable_latest_facts() = wire::to_wire(node.latest.facts);
+    out->set_before_digest(add(node.before.profile));
+    *out->mutable_before_facts() = wire::to_wire(node.before.facts);
+    for (const auto& [uuid, guest] : node.guests) {
+        auto* stored = out->add_guests();
+        *stored->mutable_guest() = to_wire_without_cpu(guest);
+        if (guest.cpu != nullptr) {
+            stored->set_cpu(add(guest.cpu));
+        }
+    }
+    part.AppendToString(&text_);
+}
+
+std::string SnapshotEncoder::add(const SharedProfile& profile) {
+    if (profile == nullptr) {
+        return {};
+    }
+    if (profiles_.insert(profile).second) {
+        v1::Snapshot part;
+        auto* out = part.add_profiles();
+        out->set_digest(profile->digest);
+        *out->mutable_profile() = wire::to_wire(profile->profile);
+        part.AppendToString(&text_);
+    }
+    return profile->digest;
+}
+
+std::uint32_t SnapshotEncoder::add(const SharedCpu& cpu) {
+    const auto number = static_cast<std::uint32_t>(cpus_.size());
+    const auto [entry, fresh] = cpus_.emplace(cpu, number);
+    if (fresh) {
+        v1::Snapshot part;
+        *part.add_cpus() = wire::to_wire(*cpu);
+        part.AppendToString(&text_);
+    }
+    return entry->second;
+}
+
+std::string seal_snapshot(std::string payload) {
     std::string head{magic};
     head.append(version).append(sha256_hex(payload)).append("\n");
     payload.insert(0, head);
     return payload;
+}
+
+std::string encode_snapshot(const Registry& registry, WallTime wall, SteadyTime now) {
+    SnapshotEncoder encoder(registry, wall);
+    while (!encoder.turn(now)) {
+    }
+    return seal_snapshot(encoder.take());
 }
 
 Result<v1::Snapshot> decode_snapshot(std::string_view text) {

@@ -30,16 +30,21 @@ void tell(const std::string& what, const std::function<void()>& work) {
     tell(what, took, took);
 }
 
-template <class Response>
-void tell(const std::string& what, aggregator::Sweep<Response> sweep) {
+/// `turn`: true for the last one.
+void tell_turns(const std::string& what, const std::function<bool()>& turn) {
     double longest = 0;
     double whole = 0;
     for (bool last = false; !last;) {
-        const auto took = cpu_seconds([&sweep, &last] { last = sweep.turn(); });
+        const auto took = cpu_seconds([&turn, &last] { last = turn(); });
         longest = std::max(longest, took);
         whole += took;
     }
     tell(what, longest, whole);
+}
+
+template <class Response>
+void tell(const std::string& what, aggregator::Sweep<Response> sweep) {
+    tell_turns(what, [&sweep] { return sweep.turn(); });
 }
 
 /// A guest that lists every feature, so that no map is needed to compare it.
@@ -67,9 +72,8 @@ void measure_answers(const aggregator::Fleet& fleet) {
     tell("where, TSC pinned", ask.where(about(profile, true), now).value());
     tell("matrix", [&ask] { static_cast<void>(ask.matrix()); });
     tell("baseline", [&ask, now] { static_cast<void>(ask.baseline({}, now)); });
-    tell("snapshot", [&fleet, now] {
-        static_cast<void>(aggregator::encode_snapshot(fleet.registry(), fleet.wall(), now));
-    });
+    aggregator::SnapshotEncoder snapshot(fleet.registry(), fleet.wall());
+    tell_turns("snapshot", [&snapshot, now] { return snapshot.turn(now); });
 }
 
 }  // namespace scout::bench

@@ -67,6 +67,33 @@ TEST_F(SnapshotTest, FleetComesBackWholeWithHonestAges) {
     EXPECT_EQ(next.matrix().matrix().nodes(), 2U);
 }
 
+TEST_F(SnapshotTest, WhatChangesBetweenTurnsIsWrittenAsItIsThen) {
+    auto& registry = fleet.registry();
+    for (int i = 100; i < 220; ++i) {
+        add_node("m" + std::to_string(i), small_host());
+    }
+    add_guest("m100", guest_of(registry, "u3", "vm-3", small_host()));
+    SnapshotEncoder encoder(registry, clock.wall());
+    ASSERT_FALSE(encoder.turn(clock.steady()));
+
+    // Nobody has that CPU any more, and another may come to lie where it lay.
+    ASSERT_TRUE(registry.change_guests("m100", {}, {{.uuid = "u3"}}));
+    ASSERT_TRUE(registry.change_guests("n1", {}, {{.uuid = "u1"}, {.uuid = "u2"}}));
+    add_guest("n1", guest_of(registry, "u4", "vm-4", large_host()));
+    add_node("m2195", large_host());
+    while (!encoder.turn(clock.steady())) {
+    }
+
+    const auto restored = restore(seal_snapshot(encoder.take()), next);
+    ASSERT_TRUE(restored) << restored.error().message;
+    EXPECT_EQ(next.registry().nodes().size(), 123U);
+    EXPECT_EQ(next.registry().find("m100")->guests.count("u3"), 1U) << "as it was at its turn";
+    EXPECT_NE(next.registry().find("m2195"), nullptr);
+    const auto& guests = next.registry().find("n1")->guests;
+    ASSERT_EQ(guests.size(), 1U);
+    EXPECT_EQ(*guests.at("u4").cpu, *node("n1").guests.at("u4").cpu);
+}
+
 TEST_F(SnapshotTest, ProfileUnderTheDigestOfAnotherVersionServesUntilItIsReportedAnew) {
     const std::string digest(64, 'd');
     HostReport report;
