@@ -119,13 +119,11 @@ void EvacuationDesk::carry_out(const OrderTicket& ticket, Session& session, Entr
                       result_of(ticket.id, leave.outcome, std::move(leave.why)));
     } else if (entry->open_order) {
         why = "another order of this VMI has not been answered yet";
-    } else {
-        entry->open_order = true;  // before push: what needs no waiting is over when that returns
-        if (orders_.push(ticket)) {
-            return;
-        }
-        entry->open_order = false;
+    } else if (!orders_.push(ticket)) {
         why = "too many orders of all nodes wait to be carried out";
+    } else {
+        entry->open_order = true;
+        return;
     }
     answer(ticket.session, session, result_of(ticket.id, StepOutcome::unavailable, std::move(why)));
 }

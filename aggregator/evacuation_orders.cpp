@@ -5,6 +5,9 @@
 #include <exception>
 #include <utility>
 
+#include <boost/asio/post.hpp>
+#include <boost/asio/this_coro.hpp>
+
 namespace scout::aggregator {
 
 using migration::EvacuationStep;
@@ -54,17 +57,21 @@ void EvacuationOrders::start() {
 }
 
 Task<> EvacuationOrders::run(OrderTicket ticket) {
+    // What needs no waiting is over at once, and its end starts the next one: not on this stack.
+    const auto loop = co_await asio::this_coro::executor;
+    co_await asio::post(loop, asio::use_awaitable);
     v1::EvacuationResult result;
-    auto leave = ask_(ticket);
-    auto outcome = leave.outcome;
-    result.set_text(std::move(leave.why));
-    if (outcome == StepOutcome::done) {
-        try {
+    auto outcome = StepOutcome::unavailable;
+    try {
+        auto leave = ask_(ticket);
+        outcome = leave.outcome;
+        result.set_text(std::move(leave.why));
+        if (outcome == StepOutcome::done) {
             outcome = co_await act(std::move(leave), ticket.order, &result);
-        } catch (const std::exception& error) {
-            outcome = StepOutcome::unavailable;  // else its place would be taken for ever
-            result.set_text(error.what());
         }
+    } catch (const std::exception& error) {
+        outcome = StepOutcome::unavailable;  // else its place would be taken for ever
+        result.set_text(error.what());
     }
     finish(ticket, outcome, std::move(result));
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What agents order: carried out for VMs on their nodes, refused for all others.
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -324,6 +327,30 @@ TEST_F(EvacuationOrdersTest, TwoHundredOrdersAtOnceAreAllAnsweredAFewAtATime) {
     }));
     EXPECT_THAT(calls(), SizeIs(200));
     EXPECT_THAT(sink.ended, IsEmpty());
+}
+
+/// Leadership is lost, say, while thousands wait.
+TEST_F(EvacuationOrdersTest, WhatIsRefusedAtOnceDoesNotPileUpOnTheStack) {
+    cluster::EvacuationActs acts(client, clock);
+    std::uintptr_t lowest = ~std::uintptr_t{0};
+    std::uintptr_t highest = 0;
+    std::size_t done = 0;
+    EvacuationOrders many(
+        loop.get_executor(), acts,
+        [&lowest, &highest](const OrderTicket&) {
+            // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): only the distance counts
+            const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+            lowest = std::min(lowest, here);
+            highest = std::max(highest, here);
+            return OrderLeave{.outcome = migration::StepOutcome::refused};
+        },
+        [&done](const auto&, auto, const auto&) { ++done; }, {.at_once = 1});
+    for (std::uint64_t id = 0; id < 4000; ++id) {
+        ASSERT_TRUE(many.push({.session = 1, .id = id, .node = "n1"}));
+    }
+    ASSERT_TRUE(run_until([&done] { return done == 4000; }));
+    EXPECT_LT(highest - lowest, 16U << 10U);
+    EXPECT_EQ(many.open(), 0U);
 }
 
 TEST_F(EvacuationOrdersTest, AnAgentThatOrdersWithoutEndIsSlowedDownAndThatReadsNothingIsEnded) {
