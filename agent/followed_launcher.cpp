@@ -72,6 +72,9 @@ FollowedLauncher::FollowedLauncher(std::string pod_uid, const launcher::Domain& 
     if (made.leader_lost) {
         machine_.lost_leader();
     }
+    if (made.asked_before) {
+        machine_.was_asked_before();
+    }
     keep(domain);
     look_ahead(now);
     saw(&domain, now);
@@ -100,6 +103,7 @@ void FollowedLauncher::measured(const launcher::DomainStats& stats, SteadyTime n
     const auto before = stats_ ? stats_->dirty_mib_s : std::nullopt;
     stats_ = stats;
     copy_speed_.saw(stats.job.data_remaining, stats.job.memory_bps, now);
+    write_rate_.saw(stats.job.dirty_rate);
     if (stats.dirty_mib_s) {
         rate_at_ = now;
     } else {
@@ -175,6 +179,7 @@ void FollowedLauncher::take_moves(std::vector<migration::MoveFacts> moves, bool 
     if (!machine_.is_running()) {
         running_since_.reset();
         copy_speed_ = {};
+        write_rate_ = {};
     } else if (!running_since_) {
         running_since_ = now;
     }
@@ -288,8 +293,8 @@ migration::MoveSubject FollowedLauncher::subject(SteadyTime now) const {
             return count ? std::optional{bytes(*count, unit)} : std::nullopt;
         };
         subject.resident = huge_pages_ ? std::optional{subject.memory} : in(stats_->rss_kib, kib);
-        subject.dirty_rate =
-            stats_->job.dirty_rate ? stats_->job.dirty_rate : in(stats_->dirty_mib_s, mib);
+        const auto rate = write_rate_.least();
+        subject.dirty_rate = rate ? rate : in(stats_->dirty_mib_s, mib);
         subject.remaining = stats_->job.data_remaining;
         subject.copy_speed = copy_speed_.fastest();
     }

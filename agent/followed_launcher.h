@@ -39,6 +39,7 @@ public:
         migration::Escalation escalation = migration::Escalation::none;
         std::optional<SteadyTime> node_ends = {};  ///< as node_ends()
         bool handler_stops = false;                ///< likewise
+        bool asked_before = false;  ///< of it, perhaps, when this agent was not there yet
     };
 
     /// `domain` is told to stop.
@@ -136,6 +137,7 @@ private:
     bool gone_ = false;
     std::optional<launcher::DomainStats> stats_;
     migration::CopySpeed copy_speed_;
+    migration::WriteRate write_rate_;
     std::optional<SteadyTime> rate_at_;
     std::optional<std::chrono::seconds> vmi_grace_;
     bool vmi_told_ = false;

@@ -40,4 +40,15 @@ std::optional<std::uint64_t> CopySpeed::fastest() const noexcept {
     return watched && fastest_ > 0 ? std::optional{fastest_} : std::nullopt;
 }
 
+void WriteRate::saw(std::optional<std::uint64_t> rate) {
+    if (rate) {
+        last_.at(count_++ % looks) = *rate;
+    }
+}
+
+std::optional<std::uint64_t> WriteRate::least() const noexcept {
+    return count_ < looks ? std::nullopt
+                          : std::optional{*std::min_element(last_.begin(), last_.end())};
+}
+
 }  // namespace scout::migration

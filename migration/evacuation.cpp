@@ -78,19 +78,29 @@ void Evacuation::saw_vmi(VmiFacts facts, SteadyTime now) {
         // Names are used again; what is late may also be of the one before.
         return;
     }
-    const bool was_here = vmi_ && vmi_->node == settings_.node;
-    if (facts.node == settings_.node || was_here) {
+    if (is_of_here(facts)) {
         vmi_ = std::move(facts);
     }
     judge(now);
 }
 
+/// Not of the target of a migration whose guest has just come: KubeVirt writes down where it runs
+/// only once all is over, in post-copy long after it began to run there.
+bool Evacuation::is_of_here(const VmiFacts& facts) const noexcept {
+    return facts.node == settings_.node || (vmi_ && vmi_->node == settings_.node);
+}
+
 void Evacuation::read_vmi(std::optional<VmiFacts> facts, SteadyTime now) {
     in_flight_.reset();
-    pause_ = milliseconds{0};
-    read_live_ = true;
     read_failed_ = false;
     vmi_gone_ = !facts || facts->uid != settings_.vmi_uid;
+    if (!vmi_gone_ && !is_of_here(*facts) && !facts->deleting && facts->phase == "Running") {
+        try_later(now);
+        judge(now);
+        return;
+    }
+    pause_ = milliseconds{0};
+    read_live_ = true;
     if (!vmi_gone_) {
         vmi_ = std::move(facts);
     }

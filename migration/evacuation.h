@@ -189,6 +189,8 @@ public:
                       std::chrono::milliseconds marked_ago = std::chrono::milliseconds{0});
     /// From a watch or from the payload of a hook call: may lag.
     void saw_vmi(VmiFacts facts, SteadyTime now);
+    /// The agent before may have refused virt-handler, so that a release has to be told to it.
+    void was_asked_before() noexcept { vetoed_ = true; }
     /// The answer to read_vmi; none: there is no such VMI.
     void read_vmi(std::optional<VmiFacts> facts, SteadyTime now);
     /// All VMIMs of this VMI that there are, from a watch, which may lag, or as the answer to
@@ -241,6 +243,7 @@ private:
     void follow_move(SteadyTime now);
     void follow_abort(SteadyTime now);
     void note_abort(bool was_migrating, SteadyTime now);
+    [[nodiscard]] bool is_of_here(const VmiFacts& facts) const noexcept;
     [[nodiscard]] bool is_over(SteadyTime now);
     [[nodiscard]] bool runs_into_the_reserve(SteadyTime now) const noexcept;
     [[nodiscard]] bool is_leaderless(SteadyTime now) const noexcept;
@@ -339,6 +342,7 @@ private:
 
     SteadyTime ordered_at_{};                 ///< the order in flight, or the last one
     std::optional<SteadyTime> cancelled_at_;  ///< the order that ended its migration
+    bool cancelled_running_ = false;          ///< which was copying then
     std::optional<std::chrono::milliseconds> abort_took_;
 
     std::optional<EvacuationOrder> in_flight_;

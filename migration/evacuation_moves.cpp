@@ -183,7 +183,7 @@ void Evacuation::take_failure(SteadyTime now) {
 
 void Evacuation::note_abort(bool was_migrating, SteadyTime now) {
     if (was_migrating && !launcher_.migrating && launcher_.alive && !launcher_.moved_away &&
-        cancelled_at_ && !abort_took_) {
+        cancelled_at_ && cancelled_running_ && !abort_took_) {
         abort_took_ = std::chrono::ceil<milliseconds>(now - *cancelled_at_);
     }
 }

@@ -263,8 +263,9 @@ void Evacuation::take_removal(const EvacuationOrder& order) {
     listed_again_ = false;
     if (order.step == EvacuationStep::delete_move) {
         // What waits in Pending and is replaced is no migration that would have to be aborted.
-        if (!is_replacing()) {
-            cancelled_at_ = cancelled_at_.value_or(ordered_at_);
+        if (!is_replacing() && !cancelled_at_) {
+            cancelled_at_ = ordered_at_;
+            cancelled_running_ = launcher_.migrating || is_running();
         }
         note_deleted(order.object);
         return;

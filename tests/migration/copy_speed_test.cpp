@@ -83,5 +83,21 @@ TEST_F(CopySpeedTest, NothingIsSaidOfOneThatStandsOrOfOddNumbers) {
     EXPECT_EQ(speed.fastest(), 1'000'000'000'000'000'000U);
 }
 
+TEST(WriteRateTest, IsTheLeastOfThreeLooks) {
+    WriteRate rate;
+    for (const std::uint64_t seen : {900U, 70U}) {
+        rate.saw(seen);
+        EXPECT_EQ(rate.least(), std::nullopt);
+    }
+    rate.saw(std::nullopt);
+    EXPECT_EQ(rate.least(), std::nullopt) << "nothing was told";
+    rate.saw(800);
+    EXPECT_EQ(rate.least(), 70U);
+    rate.saw(500);
+    EXPECT_EQ(rate.least(), 70U);
+    rate.saw(600);
+    EXPECT_EQ(rate.least(), 500U) << "the 70 are too long ago";
+}
+
 }  // namespace
 }  // namespace scout::migration

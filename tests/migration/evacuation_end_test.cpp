@@ -223,6 +223,19 @@ TEST_F(EvacuationEndTest, AMoveThatTurnsOutNotToEndIsTakenBackAtOnce) {
     expect(Step::delete_move, StepOutcome::done, "k-1");
 }
 
+/// Then how long it took from the order on says nothing of how long an abort takes.
+TEST_F(EvacuationEndTest, WhatBeganOnlyAfterItWasCancelledIsNoAbort) {
+    on_its_way();
+    pass(32s);
+    expect(Step::cancel_mark, StepOutcome::done);
+    expect(Step::delete_move, StepOutcome::done, "k-1");
+    pass(1s);
+    migrating();
+    pass(9s);
+    migrating(false);
+    EXPECT_FALSE(machine.abort_took());
+}
+
 /// Virt-handler sends no ACPI before the launcher is through.
 TEST_F(EvacuationEndTest, ItIsReleasedWhenTheLauncherHasAbortedAndNotBefore) {
     on_its_way(MovePhase::running);

@@ -115,8 +115,11 @@ private:
                 world_.exists = false;
                 break;
             case 2:
-                ++restarts_;
-                begin();
+                // Of a guest that has left its launcher says so, and nothing is begun for it.
+                if (world_.vmi.node == "n1") {
+                    ++restarts_;
+                    begin();
+                }
                 break;
             case 3:
                 if (auto* const move = world_.unfinished()) {
