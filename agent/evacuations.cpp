@@ -24,8 +24,6 @@ constexpr unsigned stock_slots = 2;
 constexpr auto longest_unseen = agent_silence_limit + std::chrono::seconds{5};
 /// After a start all launchers have been asked once by then.
 constexpr std::chrono::seconds finding{15};
-/// Of launchers that were asked about in vain.
-constexpr std::chrono::minutes silent_kept{1};
 
 /// Null: the launcher is gone, or has none.
 const launcher::Domain* domain_of(const launcher::LauncherTable& launchers,
@@ -46,6 +44,7 @@ Evacuations::Evacuations(Options options, const Clock& clock, EvacuationMetrics&
       clock_(clock),
       metrics_(metrics),
       changed_(std::move(changed)),
+      begun_(clock.steady()),
       slots_(stock_slots) {}
 
 bool Evacuations::is_mode(EvacuationMode mode) const noexcept {
@@ -90,11 +89,12 @@ FollowedLauncher* Evacuations::adopt(const std::string& pod_uid, const launcher:
         return nullptr;
     }
     auto* const twin = find(domain->vmi_uid);
-    if (twin != nullptr && !twin->is_over()) {
+    if (disowned_.contains(pod_uid) || (twin != nullptr && !twin->is_over())) {
         return nullptr;
     }
     auto how = made(now);
     how.marked_at = marked_at(pod_uid, launcher, now);
+    how.asked_before = how.marked_at < begun_;
     how.node_ends = node_ends_;
     how.handler_stops = handler_stops_;
     const auto [at, added] = followed_.try_emplace(pod_uid, pod_uid, *domain, how, now);
@@ -144,6 +144,7 @@ void Evacuations::follow(const launcher::LauncherTable& launchers, SteadyTime no
         each.saw(domain_of(launchers, pod), now);
     }
     note_marks(launchers, now);
+    std::erase_if(disowned_, [&all](const auto& pod) { return !all.contains(pod); });
     if (!rules_ || is_mode(EvacuationMode::off)) {
         return;
     }
@@ -322,75 +323,6 @@ void Evacuations::measured_dirty_rate(const std::string& pod_uid, std::uint64_t 
 bool Evacuations::wants_dirty_rate(std::string_view pod_uid) const {
     const auto found = followed_.find(pod_uid);
     return found != followed_.end() && found->second.wants_dirty_rate(clock_.steady());
-}
-
-std::vector<std::string> Evacuations::launchers_of(const StopQuestion& question,
-                                                   const launcher::LauncherTable& launchers) {
-    std::vector<std::string> pods;
-    for (const auto& [pod, launcher] : launchers.launchers()) {
-        const bool known = launcher.domain && launcher.domain->vmi_uid == question.vmi.uid;
-        if (known ||
-            std::find(question.pods.begin(), question.pods.end(), pod) != question.pods.end()) {
-            pods.push_back(pod);
-        }
-    }
-    return pods;
-}
-
-std::optional<migration::HookAnswer> Evacuations::answer(const StopQuestion& question,
-                                                         const launcher::LauncherTable& launchers) {
-    if (!is_mode(EvacuationMode::act)) {
-        return migration::HookAnswer{};
-    }
-    const auto now = clock_.steady();
-    auto* followed = find(question.vmi.uid);
-    if (followed == nullptr) {
-        for (const auto& pod : launchers_of(question, launchers)) {
-            const auto& launcher = launchers.launchers().find(pod)->second;
-            if (launcher.domain && launcher.domain->vmi_uid == question.vmi.uid) {
-                followed = adopt(pod, launcher, now);
-            }
-            if (followed != nullptr) {
-                break;
-            }
-        }
-    }
-    if (followed == nullptr) {
-        return std::nullopt;
-    }
-    if (!followed->is_told()) {
-        auto facts = question.vmi;
-        if (rules_ && !question.strategy_set) {
-            facts.strategy = migration::effective_strategy({}, rules_->eviction_strategy);
-        }
-        followed->saw_vmi(std::move(facts), now);
-    }
-    auto answer = followed->answer(now);
-    changed_();
-    return answer;
-}
-
-migration::HookAnswer Evacuations::answer_unheard(const StopQuestion& question,
-                                                  const launcher::LauncherTable& launchers,
-                                                  SteadyTime asked) {
-    const auto now = clock_.steady();
-    std::erase_if(silent_, [now](const auto& each) { return now - each.second > silent_kept; });
-    const auto pods = launchers_of(question, launchers);
-    const bool silent = std::any_of(pods.begin(), pods.end(), [&launchers, asked](const auto& pod) {
-        return !launchers.asked_since(pod, asked);
-    });
-    if (!silent || question.vmi.deleting || question.vmi.phase != "Running") {
-        return {};
-    }
-    const auto [since, first] = silent_.try_emplace(question.vmi.uid, now);
-    if (now - since->second >= silent_limit) {
-        return {};
-    }
-    return {.allow = false,
-            .why =
-                "deciding: its launcher has not said whether it was told to stop, which is "
-                "waited for for " +
-                std::to_string(silent_limit.count()) + " s at most"};
 }
 
 }  // namespace scout::agent

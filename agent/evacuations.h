@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -87,6 +88,7 @@ public:
                                                        const launcher::LauncherTable& launchers,
                                                        SteadyTime asked);
     static constexpr std::chrono::seconds silent_limit{3};
+    /// Those that virt-handler names; where none of them is here, those that call themselves so.
     [[nodiscard]] static std::vector<std::string> launchers_of(
         const StopQuestion& question, const launcher::LauncherTable& launchers);
 
@@ -119,6 +121,9 @@ private:
     [[nodiscard]] bool is_mode(EvacuationMode mode) const noexcept;
     [[nodiscard]] FollowedLauncher::Made made(SteadyTime now) const;
     [[nodiscard]] FollowedLauncher* find(std::string_view vmi_uid);
+    [[nodiscard]] FollowedLauncher* asked_about(const StopQuestion& question,
+                                                const launcher::LauncherTable& launchers,
+                                                SteadyTime now);
     FollowedLauncher* adopt(const std::string& pod_uid, const launcher::Launcher& launcher,
                             SteadyTime now);
     [[nodiscard]] SteadyTime marked_at(const std::string& pod_uid,
@@ -140,9 +145,11 @@ private:
     EvacuationMetrics& metrics_;
     std::function<void()> changed_;
 
+    SteadyTime begun_;  ///< this agent
     std::optional<EvacuationRules> rules_;
     unsigned slots_;
     std::map<std::string, FollowedLauncher, std::less<>> followed_;  ///< by pod UID
+    std::set<std::string, std::less<>> disowned_;  ///< pods that spoke for VMIs of others
     EvacuationOrders orders_;
     migration::AbortTimes aborts_;
     MarkTimes marks_;

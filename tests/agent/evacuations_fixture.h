@@ -173,14 +173,17 @@ protected:
         return result;
     }
 
-    /// What virt-handler is answered; nothing: the launchers must be asked.
-    [[nodiscard]] std::optional<bool> allowed(const std::string& name) {
+    /// What virt-handler, who knows of these pods, is answered; nothing: the launchers must be
+    /// asked.
+    [[nodiscard]] std::optional<bool> allowed(const std::string& name,
+                                              std::vector<std::string> pods = {}) {
         StopQuestion question{.vmi = {.uid = "uid-" + name,
                                       .phase = "Running",
                                       .node = "n1",
                                       .strategy = migration::EvictionStrategy::live_migrate,
                                       .migratable = true},
-                              .strategy_set = true};
+                              .strategy_set = true,
+                              .pods = std::move(pods)};
         const auto answer = evacuations->answer(question, table());
         why = answer ? answer->why : std::string{};
         return answer ? std::optional{answer->allow} : std::nullopt;

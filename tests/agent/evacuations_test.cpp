@@ -77,7 +77,6 @@ TEST_F(EvacuationsTest, LetsGoWhatNobodyShallMove) {
         {"ill", [](auto& one, auto&) { one.ill = true; }, "its liveness probe had it killed"},
         {"without Node", [](auto& one, auto&) { one.vmi.facts.node_gone = true; },
          "no Node object"},
-        {"elsewhere", [](auto& one, auto&) { one.vmi.facts.node = "n9"; }, "runs on n9"},
     };
     for (const auto& row : rows) {
         SCOPED_TRACE(row.what);
@@ -261,7 +260,11 @@ TEST_F(EvacuationsTest, RestartDoesNotGiveAGuestsLastSecondsAway) {
     settle();
     live(3s);
     EXPECT_EQ(allowed("a"), true);
+    tell("a");
+    settle();
+    EXPECT_EQ(state_of("p1"), "released");
     EXPECT_THAT(reason_of("p1"), HasSubstr("needs 2.0 s at best"));
+    EXPECT_THAT(steps, Contains("touch")) << "virt-handler waits since the last veto";
 
     domains.erase("p1");
     say("p2", domain_of("b"));
