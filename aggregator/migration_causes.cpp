@@ -6,12 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include <boost/json/object.hpp>
-#include <boost/json/serialize.hpp>
 #include <spdlog/spdlog.h>
 
 #include "aggregator/leader_call.h"
+#include "aggregator/move_notes.h"
 #include "base/logging.h"
+#include "cluster/cause_facts.h"
 #include "cluster/object_references.h"
 #include "cluster/watched_records.h"
 #include "kube/decode_text.h"
@@ -20,7 +20,6 @@
 namespace scout::aggregator {
 namespace {
 
-namespace json = boost::json;
 using namespace std::chrono_literals;
 
 constexpr std::size_t most_jobs = 4096;
@@ -30,8 +29,6 @@ constexpr std::chrono::milliseconds read_limit = 10s;
 constexpr std::chrono::milliseconds write_limit = 10s;
 constexpr auto events_of_nodes = "default";
 constexpr unsigned not_found = 404;
-constexpr std::size_t longest_user = 253;  ///< daemonset/base/fences.yaml
-constexpr std::array<std::string_view, 4> modes{"none", "PreCopy", "PostCopy", "Paused"};
 
 kube::Target target_of(const std::string& space, const std::string& name) {
     return {.resource = kube::resources::migrations(), .object = {.space = space, .name = name}};
@@ -42,59 +39,34 @@ bool is_final(const kube::MoveRecord& move) {
 }
 
 bool is_recorded(const kube::MoveRecord& move) {
-    return migration::requester_named(
-               move.annotations.find(migration::cause_annotation).value_or(""))
-        .has_value();
+    return migration::requester_named(recorded_on(move.annotations)).has_value();
 }
 
-/// What ours should be. How it ended is told then, if it came to run.
-std::map<std::string_view, std::string> annotations_of(const kube::MoveRecord& move,
-                                                       const cluster::PastMove& past) {
-    std::map<std::string_view, std::string> wanted;
-    wanted[migration::cause_annotation] = to_string(past.request.requester);
-    if (!past.request.user.empty() && past.request.user.size() <= longest_user) {
-        wanted[migration::requester_annotation] = past.request.user;
+/// Whether what ends a launcher tells more of a migration from it than is recorded.
+bool tells_more(const kube::LauncherPod& pod, const kube::Migration& move) {
+    if (move.meta.space != pod.meta.space || move.vmi_name != pod.vmi_name ||
+        move.meta.uid == pod.migration_uid) {
+        return false;
     }
-    const bool known = std::find(modes.begin() + 1, modes.end(), past.mode) != modes.end();
-    if (is_final(move) && known) {
-        wanted[migration::mode_annotation] = past.mode;
-    }
-    return wanted;
-}
-
-bool has(const kube::MoveRecord& move, const std::map<std::string_view, std::string>& wanted) {
-    return std::all_of(wanted.begin(), wanted.end(), [&move](const auto& entry) {
-        return move.annotations.find(entry.first) == entry.second;
-    });
-}
-
-/// Of this object alone: of another uid, and of none, the API server answers 409.
-std::string body_of(const kube::MoveRecord& move,
-                    const std::map<std::string_view, std::string>& wanted) {
-    const auto& resource = kube::resources::migrations();
-    json::object annotations;
-    for (const auto& [key, value] : wanted) {
-        annotations[key] = value;
-    }
-    return json::serialize(json::object{{"apiVersion", resource.group + "/" + resource.version},
-                                        {"kind", resource.kind},
-                                        {"metadata",
-                                         {{"name", move.meta.name},
-                                          {"namespace", move.meta.space.str()},
-                                          {"uid", move.meta.uid},
-                                          {"annotations", std::move(annotations)}}}});
+    const cluster::LauncherSeen launcher{.space = pod.meta.space.str(),
+                                         .name = pod.meta.name,
+                                         .vmi_name = pod.vmi_name,
+                                         .pod = pod.ending.get()};
+    return migration::is_outdone(recorded_on(move.annotations),
+                                 cluster::ending_told({}, launcher, move.creation));
 }
 
 }  // namespace
 
 std::string_view mode_word(std::size_t index) noexcept {
-    return index < modes.size() ? modes.at(index) : modes.front();
+    return index < move_modes.size() ? move_modes.at(index) : move_modes.front();
 }
 
 MigrationCauses::MigrationCauses(const asio::any_io_executor& loop, Sources sources,
                                  kube::Client& client, const Clock& clock)
     : sources_(std::move(sources)), client_(client), clock_(clock), told_(client), alarm_(loop) {
     sources_.migrations.on_change([this](const Change& change) { take_change(change); });
+    sources_.launchers.on_change([this](const auto& change) { take_ending(change); });
     sources_.elector.on_change([this](bool leads) {
         if (leads) {
             look_through();
@@ -116,8 +88,8 @@ bool MigrationCauses::is_young(const kube::Migration& move) const {
 }
 
 bool MigrationCauses::lacks_cause(const kube::Migration& move) const {
-    const auto recorded = move.annotations.find(migration::cause_annotation).value_or("");
-    return !migration::requester_named(recorded) && (!move.is_final() || is_young(move));
+    return !migration::requester_named(recorded_on(move.annotations)) &&
+           (!move.is_final() || is_young(move));
 }
 
 /// The first list brings those that had ended before; their history is read again from them.
@@ -138,6 +110,32 @@ void MigrationCauses::take_change(const Change& change) {
         push(move, true);
     } else if (!change.before && is_young(move)) {
         push(move, false);
+    }
+}
+
+/// What ends a launcher may be told after the migration from it was looked into: a kubelet tells it
+/// on the pod at its very end.
+void MigrationCauses::take_ending(const kube::Informer<kube::LauncherPod>::Change& change) {
+    const auto& pod = change.now;
+    const bool tells = pod && pod->ending && !pod->ending->conditions.empty();
+    const bool told =
+        change.before && change.before->ending && !change.before->ending->conditions.empty();
+    if (!tells || told) {
+        return;
+    }
+    for (const auto& uid : begun_) {
+        const auto move = sources_.migrations.find_uid(uid);
+        if (move && tells_more(*pod, *move)) {
+            push(*move, false);
+        }
+    }
+    const auto vmi = sources_.vmis.find(pod->meta.space.view(), pod->vmi_name);
+    if (!vmi || !vmi->migration || vmi->migration->source_pod != pod->meta.name) {
+        return;
+    }
+    const auto last = sources_.migrations.find_uid(vmi->migration->uid);
+    if (last && last->is_final() && tells_more(*pod, *last)) {
+        push(*last, false);
     }
 }
 
@@ -217,13 +215,14 @@ Task<Result<std::optional<kube::MoveRecord>>> MigrationCauses::read(Job job) {
     co_return std::optional{std::move(*move)};
 }
 
-/// Its VMI, if there is one, the launchers of that, and the node that it leaves.
+/// Its VMI, if there is one, the launchers of that, and the launcher and the node that it leaves.
 cluster::Records MigrationCauses::around(const kube::MoveRecord& move, const kube::Vmi* vmi) const {
     cluster::Records records;
     if (vmi != nullptr) {
         records.vmis.push_back(cluster::record_of(*vmi));
         add_launchers(records, records.vmis.front());
     }
+    add_source(records, move);
     const auto left = cluster::node_left(move, vmi != nullptr ? &records.vmis.front() : nullptr);
     if (const auto node = sources_.nodes.find({}, left)) {
         records.nodes.push_back(cluster::record_of(*node));
@@ -286,6 +285,16 @@ void MigrationCauses::add_launchers(cluster::Records& records, const kube::VmiRe
     }
 }
 
+/// Which is not active any more after its VM has left it.
+void MigrationCauses::add_source(cluster::Records& records, const kube::MoveRecord& move) const {
+    const auto name = move.state ? move.state->source_pod.str() : std::string{};
+    const auto pod = name.empty() ? nullptr : sources_.launchers.find(move.meta.space.view(), name);
+    const auto is_it = [&name](const kube::PodRecord& each) { return each.meta.name == name; };
+    if (pod && std::none_of(records.launchers.begin(), records.launchers.end(), is_it)) {
+        records.launchers.push_back(cluster::record_of(*pod));
+    }
+}
+
 /// Those of the launcher and of the node that it leaves; what cannot be read is done without. All
 /// outlive the call.
 Task<> MigrationCauses::add_events(cluster::Records* records, const kube::MoveRecord* move,
@@ -310,9 +319,9 @@ Task<> MigrationCauses::add_events(cluster::Records* records, const kube::MoveRe
 
 Task<> MigrationCauses::write(const kube::MoveRecord* move, const cluster::PastMove* past, Job job,
                               std::string vmi_uid) {
-    const auto wanted = annotations_of(*move, *past);
+    const auto wanted = notes_of(*move, *past);
     const auto options = leader_call(sources_.elector.may_write_for(), write_limit);
-    if (move->deletion || has(*move, wanted) || !options) {
+    if (move->deletion || has_notes(*move, wanted) || !options) {
         co_return;
     }
     kube::ApplyOptions apply;
@@ -321,7 +330,8 @@ Task<> MigrationCauses::write(const kube::MoveRecord* move, const cluster::PastM
     const auto answer = co_await client_.apply(target_of(job.space, job.name), std::move(body),
                                                std::move(apply), *options);
     if (answer) {
-        if (!is_final(*move) && !is_recorded(*move) && !job.told) {
+        const bool fresh = recorded_on(move->annotations) != to_string(past->request.requester);
+        if (!is_final(*move) && fresh && !job.told) {
             tell(*move, *past, vmi_uid);
         }
         co_return;
@@ -354,8 +364,9 @@ void MigrationCauses::tell(const kube::MoveRecord& move, const cluster::PastMove
 }
 
 void MigrationCauses::count(const cluster::PastMove& past) {
-    const auto found = std::find(modes.begin() + 1, modes.end(), past.mode);
-    const auto mode = found == modes.end() ? 0 : static_cast<std::size_t>(found - modes.begin());
+    const auto found = std::find(move_modes.begin() + 1, move_modes.end(), past.mode);
+    const auto mode =
+        found == move_modes.end() ? 0 : static_cast<std::size_t>(found - move_modes.begin());
     ++counters_.at(static_cast<std::size_t>(past.request.requester))
           .at(mode)
           .at(past.phase == "Succeeded" ? 0 : 1);

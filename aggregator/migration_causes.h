@@ -33,14 +33,15 @@
 namespace scout::aggregator {
 
 /// Migrations that ended: by migration::Requester, by mode, and whether they failed.
-using MoveCounters = std::array<std::array<std::array<std::uint64_t, 2>, 4>, 10>;
+using MoveCounters = std::array<std::array<std::array<std::uint64_t, 2>, 4>, 12>;
 /// "none", "PreCopy", "PostCopy", "Paused"
 [[nodiscard]] std::string_view mode_word(std::size_t index) noexcept;
 
 /// Who wanted each migration, kept, and, while it leads, written on the VMIM (design §4:
 /// virt-scout.io/migration-cause, …/requested-by, …/migration-mode), told on the VMI when it begins
-/// and counted when it ends. Written once, and again only if it is not what it should be. Those
-/// that had ended before this process began are written if they are younger than what is kept.
+/// and counted when it ends. Written once, and again only if it is not what it should be, as where
+/// the launcher that it leaves tells more by its end. Those that had ended before this process
+/// began are written if they are younger than what is kept.
 ///
 /// On what is being deleted nothing is written. Of a migration that an agent had asked for it takes
 /// a read and a write when it begins, and a write when it ends: of the calls that an evacuation may
@@ -86,6 +87,7 @@ private:
     };
 
     void take_change(const Change& change);
+    void take_ending(const kube::Informer<kube::LauncherPod>::Change& change);
     void look_through();
     [[nodiscard]] bool is_young(const kube::Migration& move) const;
     [[nodiscard]] bool lacks_cause(const kube::Migration& move) const;
@@ -100,6 +102,7 @@ private:
                                std::string vmi_uid);
     void keep(const kube::MoveRecord& move, cluster::PastMove& past);
     void add_launchers(cluster::Records& records, const kube::VmiRecord& vmi) const;
+    void add_source(cluster::Records& records, const kube::MoveRecord& move) const;
     void tell(const kube::MoveRecord& move, const cluster::PastMove& past,
               const std::string& vmi_uid);
     void count(const cluster::PastMove& past);

@@ -30,6 +30,15 @@ bool is_near(WallTime at, const std::optional<WallTime>& end) {
     return !end || at == WallTime{} || (at >= *end - before_the_end && at <= *end + after_the_end);
 }
 
+void take_disruption(CauseFacts& facts, const kube::PodRecord& pod) {
+    if (const auto* disruption = kube::find_condition(pod.conditions, "DisruptionTarget");
+        is_true(disruption)) {
+        facts.disruption = disruption->reason.str();
+        facts.disruption_message = disruption->message.str();
+        facts.disrupted_at = disruption->since;
+    }
+}
+
 void take_pod(CauseFacts& facts, const kube::PodRecord& pod) {
     facts.pod_there = true;
     facts.pod_phase = pod.phase.str();
@@ -37,12 +46,7 @@ void take_pod(CauseFacts& facts, const kube::PodRecord& pod) {
     facts.pod_message = pod.message.str();
     facts.pod_deleting = pod.deletion.has_value();
     facts.node = pod.node.str();
-    if (const auto* disruption = kube::find_condition(pod.conditions, "DisruptionTarget");
-        is_true(disruption)) {
-        facts.disruption = disruption->reason.str();
-        facts.disruption_message = disruption->message.str();
-        facts.disrupted_at = disruption->since;
-    }
+    take_disruption(facts, pod);
     for (const auto& container : pod.containers) {
         if (container.exit_code) {
             facts.ends.push_back({.name = container.name.str(),
@@ -167,6 +171,26 @@ std::optional<WallTime> end_of(const kube::PodRecord& pod) {
         }
     }
     return end;
+}
+
+migration::Cause ending_told(const Records& records, const LauncherSeen& launcher,
+                             std::optional<WallTime> until) {
+    const auto is_early = [&until](WallTime at) { return !until || at <= *until; };
+    CauseFacts facts;
+    facts.pod_there = true;
+    facts.pod_phase = "Running";
+    facts.told_to_stop = true;
+    if (launcher.pod != nullptr) {
+        take_disruption(facts, *launcher.pod);
+    }
+    if (!is_early(facts.disrupted_at)) {
+        facts.disruption.clear();
+    }
+    take_events(facts, records, launcher, std::nullopt);
+    std::erase_if(facts.events, [&is_early](const CauseEvent& event) {
+        return event.on != EventOn::pod || !is_early(event.at);
+    });
+    return migration::find_cause(facts).cause.value_or(migration::Cause::unknown);
 }
 
 bool is_killed_for_liveness(const std::vector<kube::SeenEvent>& events, WallTime now) {

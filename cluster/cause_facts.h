@@ -28,6 +28,11 @@ struct LauncherSeen {
                                                 const LauncherSeen& launcher,
                                                 const kube::VmiRecord* vmi);
 
+/// What was ending a launcher at a moment, by what its pod and the Events of it alone tell;
+/// unknown: nothing, as far as they go. No moment: at any.
+[[nodiscard]] migration::Cause ending_told(const Records& records, const LauncherSeen& launcher,
+                                           std::optional<WallTime> until);
+
 /// Whether the kubelet says that it kills a launcher that runs for its liveness probe, and nothing
 /// else that ends it is told, by the Events of its pod alone. A probe that fails tells nothing: on
 /// a node under pressure they time out. Of a pod of one container that is not started again, as

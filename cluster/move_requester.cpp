@@ -3,6 +3,7 @@
 #include <array>
 #include <string>
 
+#include "cluster/cause_facts.h"
 #include "cluster/cause_story.h"
 
 namespace scout::cluster {
@@ -21,32 +22,28 @@ bool told_before(const kube::SeenEvent& event, const kube::MoveRecord& move) {
     return event.at == WallTime{} || !move.creation || event.at <= *move.creation;
 }
 
-bool is_evicted_by_kubelet(const Records& records, const kube::MoveRecord& move,
-                           const kube::VmiRecord* vmi) {
-    const auto pod = source_pod(records, move, vmi);
-    return !pod.empty() && std::any_of(records.events.begin(), records.events.end(),
-                                       [&pod, &move](const kube::SeenEvent& event) {
-                                           return event.kind == "Pod" && event.name == pod &&
-                                                  event.space == move.meta.space &&
-                                                  event.reason == "Evicted" &&
-                                                  told_before(event, move);
-                                       });
+/// The launcher that is left, its pod if that is there; without a name: it is not known.
+LauncherSeen source_of(const Records& records, const kube::MoveRecord& move,
+                       const kube::VmiRecord* vmi) {
+    LauncherSeen source{.space = move.meta.space.str(),
+                        .name = source_pod(records, move, vmi),
+                        .vmi_name = move.vmi_name.str(),
+                        .pod = nullptr};
+    const auto found = std::find_if(
+        records.launchers.begin(), records.launchers.end(), [&source](const kube::PodRecord& pod) {
+            return pod.meta.name == source.name && pod.meta.space == source.space;
+        });
+    if (found != records.launchers.end()) {
+        source.pod = &*found;
+    }
+    return source;
 }
 
 /// Its deletion was asked for when the migration was not made yet. After a migration KubeVirt
 /// deletes it itself.
-bool is_source_deleted(const Records& records, const kube::MoveRecord& move,
-                       const kube::VmiRecord* vmi) {
-    const auto pod = source_pod(records, move, vmi);
-    return !pod.empty() && move.creation &&
-           std::any_of(records.launchers.begin(), records.launchers.end(),
-                       [&pod, &move](const kube::PodRecord& each) {
-                           return each.meta.name == pod && each.meta.space == move.meta.space &&
-                                  each.deletion &&
-                                  *each.deletion -
-                                          each.deletion_grace.value_or(std::chrono::seconds{0}) <=
-                                      *move.creation;
-                       });
+bool is_deleted_before(const kube::PodRecord* pod, const kube::MoveRecord& move) {
+    return pod != nullptr && move.creation && pod->deletion &&
+           *pod->deletion - pod->deletion_grace.value_or(std::chrono::seconds{0}) <= *move.creation;
 }
 
 /// In its kubelet's words.
@@ -115,8 +112,9 @@ migration::RequestAnswer requester_of(const Records& records, const kube::MoveRe
     facts.crosses = move.send_to || move.receives;
     facts.priority = move.priority.str();
     facts.of_now = !has_ended(move);
-    facts.evicted_by_kubelet = is_evicted_by_kubelet(records, move, vmi);
-    facts.pod_deleted = is_source_deleted(records, move, vmi);
+    const auto source = source_of(records, move, vmi);
+    facts.ending = ending_told(records, source, move.creation);
+    facts.pod_deleted = is_deleted_before(source.pod, move);
     facts.node_shutting_down = is_node_shutting_down(records, move, vmi);
     if (vmi != nullptr) {
         constexpr std::array<std::string_view, 2> plugging{"HotMemoryChange", "MigrationRequired"};

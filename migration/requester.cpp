@@ -7,13 +7,15 @@
 namespace scout::migration {
 namespace {
 
-constexpr std::array<std::pair<Requester, std::string_view>, 10> words{{
+constexpr std::array<std::pair<Requester, std::string_view>, 12> words{{
     {Requester::user, "user"},
     {Requester::drain, "drain"},
     {Requester::descheduler, "descheduler"},
     {Requester::node_pressure, "node-pressure"},
     {Requester::forecast, "forecast"},
     {Requester::shutdown, "shutdown"},
+    {Requester::taint, "taint"},
+    {Requester::preemption, "preemption"},
     {Requester::launcher_update, "launcher-update"},
     {Requester::hotplug, "hotplug"},
     {Requester::volume, "volume"},
@@ -28,6 +30,56 @@ RequestAnswer answer(Requester requester, std::string why, bool certain = true) 
     return {.requester = requester, .user = {}, .why = std::move(why), .certain = certain};
 }
 
+/// Who wants a launcher's VM moved by ending the launcher so, and how that is said; none: nobody.
+struct Ender {
+    Requester requester{};
+    std::string_view what;
+};
+std::optional<Ender> ender_of(Cause ending) noexcept {
+    switch (ending) {
+        case Cause::node_pressure:
+        case Cause::own_limit:
+            return Ender{Requester::node_pressure, "the kubelet told that it evicts its launcher"};
+        case Cause::api_eviction:
+            return Ender{Requester::drain, "its launcher was evicted through the API"};
+        case Cause::preemption:
+            return Ender{Requester::preemption,
+                         "its launcher was preempted for a pod that goes before it"};
+        case Cause::taint:
+            return Ender{Requester::taint,
+                         "its launcher was deleted for a taint that it does not tolerate"};
+        case Cause::node_shutdown:
+            return Ender{Requester::shutdown, "its launcher was ended by the node's shutdown"};
+        case Cause::liveness:
+        case Cause::kubelet_readmission:
+        case Cause::garbage_collection:
+        case Cause::node_removed:
+        case Cause::owner_delete:
+        case Cause::guest_shutdown:
+        case Cause::unknown:
+            break;
+    }
+    return std::nullopt;
+}
+
+/// What was concluded from what was seen when the VMIM was made, which may have been too early,
+/// gives way.
+bool outdoes(Requester told, Requester recorded) noexcept {
+    const bool guessed = recorded == Requester::drain || recorded == Requester::node_pressure ||
+                         recorded == Requester::shutdown;
+    return guessed && told != recorded;
+}
+
+std::optional<RequestAnswer> ended_by(const RequestFacts& facts, std::string_view move,
+                                      bool certain = false) {
+    const auto ender = ender_of(facts.ending);
+    if (!ender) {
+        return std::nullopt;
+    }
+    return answer(ender->requester, std::string{move} + " after " + std::string{ender->what},
+                  certain);
+}
+
 /// All evacuation VMIMs look alike; what asked for the eviction shows elsewhere.
 RequestAnswer evacuation(const RequestFacts& facts) {
     if (facts.priority == "system-maintenance") {
@@ -38,12 +90,11 @@ RequestAnswer evacuation(const RequestFacts& facts) {
     if (facts.of_now && facts.descheduled) {
         return answer(Requester::descheduler, "the VMI's eviction-source is descheduler");
     }
+    if (auto told = ended_by(facts, "an evacuation")) {
+        return std::move(*told);
+    }
     if (facts.node_shutting_down) {
         return answer(Requester::shutdown, "an evacuation while its node was shutting down", false);
-    }
-    if (facts.evicted_by_kubelet) {
-        return answer(Requester::node_pressure,
-                      "an evacuation after the kubelet told that it evicts the launcher", false);
     }
     if (facts.pod_deleted) {
         return answer(Requester::drain, "an evacuation after its launcher was deleted in the API",
@@ -91,22 +142,29 @@ RequestAnswer own_move(const RequestFacts& facts) {
                       "a migration of virt-scout, by its name ahead of pressure that it expected",
                       false);
     }
+    if (auto told = ended_by(facts, "a migration of virt-scout", true)) {
+        return std::move(*told);
+    }
     if (facts.node_shutting_down) {
         return answer(Requester::shutdown, "a migration of virt-scout while its node shut down",
                       false);
     }
-    if (facts.pod_deleted && !facts.evicted_by_kubelet) {
+    if (facts.pod_deleted) {
         return answer(Requester::drain,
                       "a migration of virt-scout after its launcher was deleted in the API", false);
     }
     return answer(Requester::node_pressure,
                   "a migration of virt-scout, which begins those of such a name for launchers that "
                   "were told to stop",
-                  facts.told_to_stop || facts.evicted_by_kubelet);
+                  facts.told_to_stop);
 }
 
 RequestAnswer seen(const RequestFacts& facts) {
     if (const auto recorded = requester_named(facts.recorded)) {
+        auto told = ended_by(facts, "a migration");
+        if (told && outdoes(told->requester, *recorded)) {
+            return std::move(*told);
+        }
         return answer(*recorded, "it was recorded when the VMIM was made");
     }
     if (facts.crosses) {
@@ -156,6 +214,12 @@ std::optional<Requester> requester_named(std::string_view word) noexcept {
         }
     }
     return std::nullopt;
+}
+
+bool is_outdone(std::string_view recorded, Cause ending) noexcept {
+    const auto ender = ender_of(ending);
+    const auto known = requester_named(recorded);
+    return ender && (!known || outdoes(ender->requester, *known));
 }
 
 RequestAnswer who_wanted(const RequestFacts& facts) {

@@ -7,16 +7,20 @@
 #include <string_view>
 #include <vector>
 
+#include "migration/cause.h"
+
 /// Who wanted a migration (design §6; dossier §4.2, §6.1). Pure; any thread; nothing here fails.
 namespace scout::migration {
 
 enum class Requester : std::uint8_t {
     user,             ///< somebody, by hand or through a client of theirs
-    drain,            ///< its launcher was evicted, or deleted, in the API
+    drain,            ///< its launcher was evicted, or deleted by hand, in the API
     descheduler,      ///< the same by the descheduler
     node_pressure,    ///< the kubelet was killing the launcher
     forecast,         ///< it would have been killed soon
     shutdown,         ///< its node was shutting down
+    taint,            ///< a NoExecute taint had the launcher deleted
+    preemption,       ///< the launcher made room for a pod that goes before it
     launcher_update,  ///< KubeVirt renews outdated launchers
     hotplug,          ///< CPUs or memory are plugged by moving it
     volume,           ///< its volumes are replaced
@@ -53,8 +57,8 @@ struct RequestFacts {
     bool hotplug_pending = false;    ///< HotVCPUChange, HotMemoryChange or MigrationRequired
     bool volumes_pending = false;    ///< VolumesChange
     bool launcher_outdated = false;  ///< label kubevirt.io/outdatedLauncherImage
-    /// The kubelet told that it evicts the source's launcher, before the VMIM was made.
-    bool evicted_by_kubelet = false;
+    /// What was ending the source's launcher before the VMIM was made, as whoever did it told.
+    Cause ending = Cause::unknown;
     bool node_shutting_down = false;  ///< its node said so then
     /// An agent of ours told that the source's launcher was told to stop, before that.
     bool told_to_stop = false;
@@ -70,5 +74,9 @@ struct RequestAnswer {
 };
 
 [[nodiscard]] RequestAnswer who_wanted(const RequestFacts& facts);
+
+/// Whether a launcher that ends for this shows that what was recorded was guessed wrong, or tells
+/// it where nothing was recorded.
+[[nodiscard]] bool is_outdone(std::string_view recorded, Cause ending) noexcept;
 
 }  // namespace scout::migration

@@ -177,6 +177,10 @@ TEST_F(BedMovingFencesTest, OfAMigrationOfOthersTheAnnotationsThatSayWhoWantedIt
         note(R"({"metadata":{"annotations":{"virt-scout.io/migration-cause":"drain",)"
              R"("virt-scout.io/requested-by":"ann","virt-scout.io/migration-mode":"PostCopy"}}})"),
         "");
+    EXPECT_EQ(note(R"({"metadata":{"annotations":{"virt-scout.io/migration-cause":"taint"}}})"),
+              "");
+    EXPECT_EQ(
+        note(R"({"metadata":{"annotations":{"virt-scout.io/migration-cause":"preemption"}}})"), "");
     EXPECT_EQ(note(R"({"metadata":{"annotations":{"virt-scout.io/migration-cause":null}}})"), "");
 
     EXPECT_THAT(note(R"({"metadata":{"annotations":{"virt-scout.io/migration-cause":"moon"}}})"),

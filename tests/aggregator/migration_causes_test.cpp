@@ -27,6 +27,34 @@ protected:
         put_full_move(evacuation, {{"annotations", std::move(annotations)}},
                       {{"priority", "system-critical"}}, std::move(status));
     }
+    /// The launcher that is left was deleted, or ended by its kubelet, for that reason.
+    void end_source(const std::string& reason, const std::string& since, const char* message = "",
+                    const char* phase = "Running") {
+        const json::object told{{"type", "DisruptionTarget"},
+                                {"status", "True"},
+                                {"reason", reason},
+                                {"message", message},
+                                {"lastTransitionTime", since}};
+        json::object metadata;
+        if (reason != "TerminationByKubelet") {
+            metadata = {{"deletionTimestamp", rfc3339(clock.wall() + 60s)},
+                        {"deletionGracePeriodSeconds", 60}};
+        }
+        api.put("pods", launcher("virt-launcher-web-a",
+                                 {{"phase", phase}, {"conditions", json::array{told}}},
+                                 std::move(metadata)));
+    }
+    void run_source() {
+        put_vmi("web", "n1",
+                {{"activePods", {{"uid of virt-launcher-web-a", "n1"}}},
+                 {"migrationState",
+                  {{"migrationUid", "move kubevirt-evacuation-x"},
+                   {"sourcePod", "virt-launcher-web-a"}}}});
+        api.put("pods", launcher("virt-launcher-web-a", {{"phase", "Running"}}));
+    }
+    [[nodiscard]] std::string cause_of(const std::string& name) {
+        return std::string{noted(name).at("virt-scout.io/migration-cause").as_string()};
+    }
     /// The annotations of the last write.
     [[nodiscard]] json::object noted(const std::string& name) {
         EXPECT_TRUE(run_until([&] { return !written(name).empty(); })) << name;
@@ -117,6 +145,82 @@ TEST_F(MigrationCausesTest, OneOfALauncherThatWasDeletedIsADrainAlsoIfAnAgentNam
     evacuate();
 
     EXPECT_EQ(noted(evacuation).at("virt-scout.io/migration-cause"), "drain");
+}
+
+TEST_F(MigrationCausesTest, OneOfALauncherThatATaintDeletedIsThatAndNoDrain) {
+    run_source();
+    end_source("DeletionByTaintManager", now());
+    start_causes();
+    evacuate();
+
+    EXPECT_EQ(cause_of(evacuation), "taint");
+}
+
+TEST_F(MigrationCausesTest, OneOfALauncherThatMadeRoomIsPreemption) {
+    run_source();
+    end_source("PreemptionByScheduler", now());
+    start_causes();
+    evacuate();
+
+    EXPECT_EQ(cause_of(evacuation), "preemption");
+}
+
+/// What asked for it was there before.
+TEST_F(MigrationCausesTest, WhatATaintDidAfterwardsChangesNothing) {
+    run_source();
+    start_causes();
+    evacuate();
+    EXPECT_EQ(cause_of(evacuation), "drain");
+    evacuate({{"phase", "Running"}}, {{"virt-scout.io/migration-cause", "drain"}});
+
+    end_source("DeletionByTaintManager", rfc3339(clock.wall() + 5s));
+    settle();
+    EXPECT_EQ(written(evacuation).size(), 1U);
+}
+
+TEST_F(MigrationCausesTest, WhatIsSeenLateOfATaintPutsItRightOnce) {
+    run_source();
+    start_causes();
+    evacuate();
+    EXPECT_EQ(cause_of(evacuation), "drain");
+    evacuate({{"phase", "Running"}}, {{"virt-scout.io/migration-cause", "drain"}});
+
+    end_source("DeletionByTaintManager", rfc3339(clock.wall() - 60s));
+    ASSERT_TRUE(run_until([this] { return written(evacuation).size() == 2; }));
+    EXPECT_EQ(cause_of(evacuation), "taint");
+    ASSERT_TRUE(run_until([this] { return told("MigrationRequested").size() == 2; }));
+    EXPECT_THAT(told("MigrationRequested").back(), HasSubstr("wanted by taint"));
+    EXPECT_EQ(history.moves("shop", "web").front().request.requester, Requester::taint);
+
+    evacuate({{"phase", "Running"}}, {{"virt-scout.io/migration-cause", "taint"}});
+    end_source("DeletionByTaintManager", rfc3339(clock.wall() - 60s), "again");
+    settle();
+    EXPECT_EQ(written(evacuation).size(), 2U);
+}
+
+/// A kubelet says it on the pod when all its containers have ended.
+TEST_F(MigrationCausesTest, WhatAKubeletSaysAtTheEndPutsItRightAndIsReadOnlyForThat) {
+    run_source();
+    put_event("Pod/virt-launcher-web-a", "Evicted", "The node was low on resource: memory. ");
+    start_causes();
+    evacuate();
+    EXPECT_EQ(cause_of(evacuation), "node-pressure");
+    evacuate({{"phase", "Succeeded"}, {"migrationState", {{"sourcePod", "virt-launcher-web-a"}}}},
+             {{"virt-scout.io/migration-cause", "node-pressure"}});
+    settle();
+    api.forget_calls();
+
+    end_source("TerminationByKubelet", rfc3339(clock.wall() - 60s),
+               "The node was low on resource: memory. ", "Failed");
+    settle();
+    EXPECT_THAT(calls(), IsEmpty());
+
+    api.put("pods", launcher("virt-launcher-web-a", {{"phase", "Running"}}));
+    settle();
+    end_source("TerminationByKubelet", rfc3339(clock.wall() - 60s),
+               "Pod was preempted by Kubelet to accommodate a critical pod.", "Failed");
+    ASSERT_TRUE(run_until([this] { return !written(evacuation).empty(); }));
+    EXPECT_EQ(cause_of(evacuation), "preemption");
 }
 
 TEST_F(MigrationCausesTest, OneThatAnAgentNamedOnANodeThatShutsDownIsThat) {

@@ -241,6 +241,27 @@ TEST_F(RecordsTest, TargetsOfFailedMovesAreNotTheVm) {
     EXPECT_EQ(find_story(all().records, "ns/a").value().answer.cause, std::nullopt);
 }
 
+/// The migration was made at ten.
+TEST_F(RecordsTest, WhoWantedAMoveIsToldByWhatHadItsLauncherDeletedBefore) {
+    const auto wanted = [this](const std::string& reason, const std::string& since) {
+        add_vmi("a", R"({"nodeName":"n1",)" + running + "}");
+        add_move("kubevirt-evacuation-m", "a", "", R"({"phase":"Scheduling"})");
+        add_pod("virt-launcher-a-old11", "a",
+                R"({"phase":"Running","conditions":[{"type":"DisruptionTarget","status":"True",
+                "reason":")" +
+                    reason + R"(","lastTransitionTime":")" + since + "\"}]}",
+                R"(,"deletionTimestamp":"2026-03-02T10:00:30Z","deletionGracePeriodSeconds":60)");
+        const auto story = find_story(all().records, "ns/a").value();
+        files = 0;
+        return to_string(story.moves.at(0).request.requester);
+    };
+    const std::string before = "2026-03-02T09:59:30Z";
+    EXPECT_EQ(wanted("DeletionByTaintManager", before), "taint");
+    EXPECT_EQ(wanted("PreemptionByScheduler", before), "preemption");
+    EXPECT_EQ(wanted("EvictionByEvictionAPI", before), "drain");
+    EXPECT_EQ(wanted("DeletionByTaintManager", "2026-03-02T10:00:10Z"), "drain");
+}
+
 TEST_F(RecordsTest, NamesAreFoundOrTheNearestIsNamed) {
     add_vmi("web", R"({"phase":"Running"})");
     add(R"({"apiVersion":"kubevirt.io/v1","kind":"VirtualMachineInstance",

@@ -26,9 +26,38 @@ const std::vector<RequestCase> marked_moves{
     {{.name = "kubevirt-evacuation-a", .evacuation = true, .of_now = true, .descheduled = true},
      Requester::descheduler},
     {{.name = "kubevirt-evacuation-a", .evacuation = true, .descheduled = true}, Requester::drain},
-    {{.name = "kubevirt-evacuation-a", .evacuation = true, .evicted_by_kubelet = true},
+    {{.name = "kubevirt-evacuation-a", .evacuation = true, .ending = Cause::node_pressure},
      Requester::node_pressure,
      false},
+    {{.name = "kubevirt-evacuation-a", .evacuation = true, .ending = Cause::own_limit},
+     Requester::node_pressure,
+     false},
+    {{.name = "kubevirt-evacuation-a",
+      .evacuation = true,
+      .ending = Cause::taint,
+      .told_to_stop = true,
+      .pod_deleted = true},
+     Requester::taint,
+     false},
+    {{.name = "kubevirt-evacuation-a",
+      .evacuation = true,
+      .ending = Cause::preemption,
+      .pod_deleted = true},
+     Requester::preemption,
+     false},
+    {{.name = "kubevirt-evacuation-a",
+      .evacuation = true,
+      .ending = Cause::api_eviction,
+      .pod_deleted = true},
+     Requester::drain,
+     false},
+    {{.name = "kubevirt-evacuation-a",
+      .evacuation = true,
+      .priority = "system-maintenance",
+      .ending = Cause::api_eviction},
+     Requester::descheduler},
+    {{.name = "kubevirt-evacuation-a", .evacuation = true, .ending = Cause::garbage_collection},
+     Requester::drain},
     {{.name = "kubevirt-evacuation-a", .evacuation = true, .node_shutting_down = true},
      Requester::shutdown,
      false},
@@ -48,11 +77,14 @@ const std::vector<RequestCase> marked_moves{
      false},
     {{.name = "kubevirt-evacuation-a",
       .evacuation = true,
-      .evicted_by_kubelet = true,
+      .ending = Cause::node_pressure,
       .pod_deleted = true},
      Requester::node_pressure,
      false},
     {{.name = "virt-scout-x", .told_to_stop = true, .pod_deleted = true}, Requester::drain, false},
+    {{.name = "virt-scout-x", .ending = Cause::taint, .pod_deleted = true}, Requester::taint},
+    {{.name = "virt-scout-x", .ending = Cause::preemption, .told_to_stop = true},
+     Requester::preemption},
     {{.name = "virt-scout-x"}, Requester::node_pressure, false},
     {{.name = "virt-scout-x", .told_to_stop = true}, Requester::node_pressure},
     {{.name = "virt-scout-x", .node_shutting_down = true}, Requester::shutdown, false},
@@ -92,6 +124,29 @@ TEST(RequesterTest, EveryKindOfMigrationIsToldByItsMarks) {
     }
 }
 
+/// A guess gives way to what the launcher's end tells; what somebody was seen to want does not.
+TEST(RequesterTest, WhatALauncherEndsForPutsAGuessRight) {
+    const auto asked = [](const char* recorded, Cause ending) {
+        const RequestFacts facts{
+            .name = "a", .recorded = recorded, .evacuation = true, .ending = ending};
+        const auto wanted = to_string(who_wanted(facts).requester);
+        EXPECT_EQ(is_outdone(recorded, ending), wanted != recorded) << recorded;
+        return wanted;
+    };
+    EXPECT_EQ(asked("drain", Cause::taint), "taint");
+    EXPECT_EQ(asked("node-pressure", Cause::preemption), "preemption");
+    EXPECT_EQ(asked("drain", Cause::node_pressure), "node-pressure");
+    EXPECT_EQ(asked("node-pressure", Cause::node_shutdown), "shutdown");
+    EXPECT_EQ(asked("drain", Cause::api_eviction), "drain");
+    EXPECT_EQ(asked("drain", Cause::unknown), "drain");
+    EXPECT_EQ(asked("drain", Cause::owner_delete), "drain");
+    EXPECT_EQ(asked("taint", Cause::node_pressure), "taint");
+    EXPECT_EQ(asked("descheduler", Cause::api_eviction), "descheduler");
+    EXPECT_EQ(asked("user", Cause::taint), "user");
+    EXPECT_TRUE(is_outdone("", Cause::taint));
+    EXPECT_FALSE(is_outdone("", Cause::unknown));
+}
+
 TEST(RequesterTest, NamesTheUserOrElseTheClient) {
     EXPECT_EQ(who_wanted({.name = "m", .user = "ann", .client = "kubectl-create"}).user, "ann");
     EXPECT_EQ(who_wanted({.name = "m", .client = "kubectl-create"}).user, "kubectl-create");
@@ -101,8 +156,9 @@ TEST(RequesterTest, NamesTheUserOrElseTheClient) {
 TEST(RequesterTest, WordsGoBothWays) {
     for (const auto requester :
          {Requester::user, Requester::drain, Requester::descheduler, Requester::node_pressure,
-          Requester::forecast, Requester::shutdown, Requester::launcher_update, Requester::hotplug,
-          Requester::volume, Requester::cross_cluster}) {
+          Requester::forecast, Requester::shutdown, Requester::taint, Requester::preemption,
+          Requester::launcher_update, Requester::hotplug, Requester::volume,
+          Requester::cross_cluster}) {
         EXPECT_EQ(requester_named(to_string(requester)), requester);
     }
     EXPECT_FALSE(requester_named(""));
