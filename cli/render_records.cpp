@@ -147,26 +147,32 @@ std::string cause_text(const migration::CauseAnswer& answer) {
            (answer.certain ? " (certain)" : " (not certain)");
 }
 
+/// "; 3 more with -o wide"
+std::string more_text(std::size_t more) {
+    return more == 0 ? std::string{} : "; " + std::to_string(more) + " more with -o wide";
+}
+
 /// Pod, condition and Event often repeat the same sentence of the kubelet: it is shown once. The
-/// first ones tell most; `wide` shows all.
-std::vector<std::string> shown_evidence(const std::vector<std::string>& evidence,
-                                        const TableStyle& style) {
-    constexpr std::size_t most = 4;
+/// first one decides; of what is not certain the next ones may be as true.
+std::string evidence_text(const migration::CauseAnswer& answer) {
     constexpr std::string_view contradiction = "contradiction";
-    if (style.wide) {
-        return evidence;
-    }
-    std::vector<std::string> out;
+    const std::size_t most = answer.certain ? 1 : 3;
+    std::string out;
+    std::size_t told = 0;
+    std::size_t more = 0;
     std::set<std::string> sentences;
-    for (const auto& each : evidence) {
+    for (const auto& each : answer.evidence) {
         const auto colon = each.find(": ");
-        const bool fresh =
-            colon == std::string::npos || sentences.insert(each.substr(colon)).second;
-        if (each.starts_with(contradiction) || (fresh && out.size() < most)) {
-            out.push_back(each);
+        if (colon != std::string::npos && !sentences.insert(each.substr(colon)).second) {
+            continue;
+        }
+        if (told < most || each.starts_with(contradiction)) {
+            out += (told++ == 0 ? "" : "; ") + each;
+        } else {
+            ++more;
         }
     }
-    return out;
+    return out + more_text(more);
 }
 
 std::string launcher_text(const cluster::CauseStory& story) {
@@ -180,13 +186,38 @@ std::string launcher_text(const cluster::CauseStory& story) {
 
 std::string move_text(const cluster::PastMove& move) {
     const auto& request = move.request;
-    return move.name + ": " + (move.phase.empty() ? "not begun" : move.phase) + ", wanted by " +
+    return move.name + ": " + (move.phase.empty() ? "not begun" : move.phase) +
+           (move.failure.empty() ? "" : " (" + move.failure + ")") + ", wanted by " +
            std::string(to_string(request.requester)) +
            (request.user.empty() ? "" : " (" + request.user + ")") +
            (request.certain ? "" : ", not certain") +
            (move.target.empty() ? "" : ", to " + move.target) +
            (move.mode.empty() ? "" : ", " + move.mode) +
            (move.ended ? ", ended " + rfc3339(*move.ended) : "");
+}
+
+/// What tells most, in two lines.
+std::string short_lines(const cluster::CauseStory& story, const TableStyle& style) {
+    std::string out;
+    if (!story.answer.evidence.empty()) {
+        out += field("Evidence", evidence_text(story.answer), style);
+    }
+    if (!story.moves.empty()) {
+        out += field("Migration",
+                     move_text(story.moves.front()) + more_text(story.moves.size() - 1), style);
+    }
+    return out;
+}
+
+std::string all_lines(const cluster::CauseStory& story, const TableStyle& style) {
+    std::string out;
+    for (const auto& evidence : story.answer.evidence) {
+        out += field("Evidence", evidence, style);
+    }
+    for (const auto& move : story.moves) {
+        out += field("Migration", move_text(move), style);
+    }
+    return out;
 }
 
 }  // namespace
@@ -219,13 +250,7 @@ std::string to_table(const cluster::CauseStory& answer, const TableStyle& style)
                      style) +
                field("Launcher", launcher_text(answer), style) +
                field("Cause", cause_text(answer.answer), style);
-    for (const auto& evidence : shown_evidence(answer.answer.evidence, style)) {
-        out += field("Evidence", evidence, style);
-    }
-    for (const auto& move : answer.moves) {
-        out += field("Migration", move_text(move), style);
-    }
-    return out;
+    return out + (style.wide ? all_lines(answer, style) : short_lines(answer, style));
 }
 
 json::value to_json(const StuckListing& answer) {

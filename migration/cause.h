@@ -85,7 +85,7 @@ struct CauseFacts {
 struct CauseAnswer {
     std::optional<Cause> cause;  ///< none: nothing ends it, or it was only the source of a move
     std::string resource;        ///< ephemeral-storage, memory, pids, inodes, …; empty: none
-    std::vector<std::string> evidence;
+    std::vector<std::string> evidence;  ///< what decides first
     /// What says so says it itself, and nothing says otherwise.
     bool certain = false;
     bool ended = false;  ///< the launcher does not run any more

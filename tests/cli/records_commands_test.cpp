@@ -85,7 +85,8 @@ TEST(WhyCommandTest, TellsTheStoryInAFewLines) {
     EXPECT_THAT(outcome.out, HasSubstr("node-pressure, ephemeral-storage (certain)"));
     EXPECT_THAT(outcome.out, HasSubstr("virt-launcher-db-abcde on n1, Failed"));
     EXPECT_THAT(outcome.out, HasSubstr("wanted by user (kubectl-create)"));
-    EXPECT_LE(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 8);
+    EXPECT_THAT(outcome.out, HasSubstr("; 3 more with -o wide"));
+    EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 5);
 }
 
 TEST(WhyCommandTest, AnswersOfThePodWhatItAnswersOfTheVm) {

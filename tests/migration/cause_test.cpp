@@ -239,6 +239,20 @@ TEST(CauseTest, WhatContradictsIsSaidAndNotCertain) {
     EXPECT_THAT(answer.evidence, Contains(HasSubstr("contradiction")));
 }
 
+/// A probe fails before the kubelet kills for it, a threshold is met before it evicts.
+TEST(CauseTest, WhatDecidesIsToldFirst) {
+    auto facts = with_event(launcher("Failed"), {.on = EventOn::node,
+                                                 .reason = "EvictionThresholdMet",
+                                                 .message = "Attempting to reclaim memory"});
+    facts.events.push_back(
+        {.reason = "Evicted", .message = "The node was low on resource: memory. "});
+    EXPECT_THAT(find_cause(facts).evidence.front(), HasSubstr("pod event Evicted"));
+
+    auto stopped = launcher("Failed", "DeadlineExceeded", "Pod was active too long");
+    stopped.node_pressures = {"DiskPressure"};
+    EXPECT_THAT(find_cause(stopped).evidence.front(), HasSubstr("has DiskPressure"));
+}
+
 TEST(CauseTest, OwnersDeletionComesBeforeWhatFollowed) {
     auto facts = disrupted("EvictionByEvictionAPI");
     facts.disrupted_at = noon + 5s;

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "migration/cause.h"
+
+/// What speaks for which cause. Pure; any thread; nothing here fails.
+namespace scout::migration {
+
+/// One thing that speaks for a cause.
+struct Vote {
+    Cause cause{};
+    std::string resource;
+    WallTime at;           ///< when it began; the epoch: not known
+    std::string evidence;  ///< what says so
+};
+
+/// What the facts say, each thing in its turn. Told: by whoever did it. Hinted: it may have been
+/// so. What follows from any end of a launcher counts only where nothing else does.
+struct Testimony {
+    std::vector<Vote> told;
+    std::vector<Vote> hinted;
+    std::vector<std::string> evidence;  ///< also what speaks for nothing
+    bool guest_ended = false;           ///< its VMI says so
+    bool ended = false;                 ///< the launcher does not run any more
+
+    /// Once, however many say it.
+    void say(std::string sentence);
+};
+
+[[nodiscard]] Testimony hear(const CauseFacts& facts);
+
+}  // namespace scout::migration
