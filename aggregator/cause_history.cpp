@@ -100,13 +100,20 @@ void CauseHistory::expire(WallTime now) {
 }
 
 const KeptEnd* CauseHistory::last_end(std::string_view space, std::string_view vmi_name) const {
+    const KeptEnd* last = nullptr;
+    WallTime at;
     for (auto kept = kept_.rbegin(); kept != kept_.rend(); ++kept) {
         const auto* const end = std::get_if<KeptEnd>(&kept->what);
-        if (end != nullptr && end->space == space && end->vmi_name == vmi_name) {
-            return end;
+        if (end == nullptr || end->space != space || end->vmi_name != vmi_name) {
+            continue;
+        }
+        const auto ended = end->ended.value_or(kept->at);
+        if (last == nullptr || ended > at) {
+            last = end;
+            at = ended;
         }
     }
-    return nullptr;
+    return last;
 }
 
 const KeptEnd* CauseHistory::end_of_pod(std::string_view space, std::string_view pod) const {

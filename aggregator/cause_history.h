@@ -62,8 +62,8 @@ public:
     /// Lets go what is too old.
     void expire(WallTime now);
 
-    /// The end that was told last: of that VM, or of that pod if it is named. Null: of none. Valid
-    /// until something changes.
+    /// The last end of that VM, or what was told last of that pod. Null: of none. Valid until
+    /// something changes. After a start all come at once, in no order.
     [[nodiscard]] const KeptEnd* last_end(std::string_view space, std::string_view vmi_name) const;
     [[nodiscard]] const KeptEnd* end_of_pod(std::string_view space, std::string_view pod) const;
     /// By the uid of its VMIM.

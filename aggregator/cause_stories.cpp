@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "aggregator/cause_stories.h"
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "aggregator/watched_cause.h"
 #include "base/duration.h"
 
 namespace scout::aggregator {
@@ -18,8 +21,21 @@ void replace_all(std::string& text, const std::string& what, std::string_view by
     }
 }
 
-/// Their names stand in sentences too.
-void hide_nodes(cluster::CauseStory& story) {
+/// Where a VMI is, was and goes.
+std::vector<std::string> nodes_of(const kube::Vmi* vmi) {
+    std::vector<std::string> names;
+    if (vmi != nullptr) {
+        names.push_back(vmi->node.str());
+    }
+    if (vmi != nullptr && vmi->migration) {
+        names.push_back(vmi->migration->source_node.str());
+        names.push_back(vmi->migration->target_node.str());
+    }
+    return names;
+}
+
+/// Their names stand in sentences too, also those of `more`.
+void hide_nodes(cluster::CauseStory& story, std::vector<std::string> more) {
     constexpr std::string_view hidden = "(a node)";
     std::set<std::string, std::greater<>> names;  // a longer name before one that it begins with
     const auto hide = [&names](std::string& name) {
@@ -28,6 +44,7 @@ void hide_nodes(cluster::CauseStory& story) {
         }
     };
     hide(story.node);
+    std::for_each(more.begin(), more.end(), hide);
     for (auto& move : story.moves) {
         hide(move.source);
         hide(move.target);
@@ -51,19 +68,26 @@ Result<cluster::CauseStory> CauseStories::tell(const Question& question) const {
     }
     auto story = question.kind == Kind::pod_why ? of_pod(question) : of_vmi(question);
     if (story && !question.may_see_nodes) {
-        hide_nodes(*story);
+        const auto slash = story->vmi.find('/') + 1;
+        const auto vmi = sources_.vmis.find(question.space, story->vmi.substr(slash));
+        hide_nodes(*story, nodes_of(vmi.get()));
     }
     return story;
 }
 
+/// Of one that runs and ends the cause is told, else the last end that is kept.
 Result<cluster::CauseStory> CauseStories::of_vmi(const Question& question) const {
     cluster::CauseStory story;
     add_vm(story, question.space, question.name);
+    const auto vmi = sources_.vmis.find(question.space, question.name);
     const auto* const end = sources_.history.last_end(question.space, question.name);
-    if (end != nullptr) {
-        take_end(story, *end);
-    } else if (story.vmi_phase.empty() && story.moves.empty()) {
+    if (vmi) {
+        judge_now(story, running_in(*vmi).get(), vmi.get());
+    } else if (end == nullptr && story.moves.empty()) {
         return fail(nothing_known(question));
+    }
+    if (end != nullptr && !story.answer.cause) {
+        take_end(story, *end);
     }
     return story;
 }
@@ -77,13 +101,22 @@ Result<cluster::CauseStory> CauseStories::of_pod(const Question& question) const
         take_end(story, *end);
     } else if (pod) {
         add_vm(story, question.space, pod->vmi_name);
-        story.pod = pod->meta.name;
-        story.pod_phase = pod->phase.str();
-        story.node = pod->node.str();
+        const auto vmi = sources_.vmis.find(question.space, pod->vmi_name);
+        judge_now(story, pod.get(), vmi.get());
     } else {
         return fail(nothing_known(question));
     }
     return story;
+}
+
+std::shared_ptr<const kube::LauncherPod> CauseStories::running_in(const kube::Vmi& vmi) const {
+    for (const auto& active : vmi.active_pods) {
+        auto pod = sources_.launchers.find_uid(active.uid);
+        if (pod && pod->node == vmi.node) {
+            return pod;
+        }
+    }
+    return nullptr;
 }
 
 void CauseStories::add_vm(cluster::CauseStory& story, std::string_view space,
@@ -92,15 +125,20 @@ void CauseStories::add_vm(cluster::CauseStory& story, std::string_view space,
     if (const auto vmi = sources_.vmis.find(space, name)) {
         story.vmi_phase = vmi->phase.str();
         story.node = vmi->node.str();
-        for (const auto& active : vmi->active_pods) {
-            const auto pod = sources_.launchers.find_uid(active.uid);
-            if (pod && pod->node == vmi->node) {
-                story.pod = pod->meta.name;
-                story.pod_phase = pod->phase.str();
-            }
-        }
     }
     story.moves = sources_.history.moves(space, name);
+}
+
+void CauseStories::judge_now(cluster::CauseStory& story, const kube::LauncherPod* pod,
+                             const kube::Vmi* vmi) const {
+    if (pod != nullptr) {
+        story.pod = pod->meta.name;
+        story.pod_phase = pod->phase.str();
+        story.node = pod->node.str();
+        story.ended = pod->is_final() ? pod->ended : std::nullopt;
+    }
+    const WatchedObjects objects{.nodes = sources_.nodes, .vmis = sources_.vmis};
+    story.answer = migration::find_cause(watched_facts(objects, records_around(objects, pod, vmi)));
 }
 
 void CauseStories::take_end(cluster::CauseStory& story, const KeptEnd& end) const {

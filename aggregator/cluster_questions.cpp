@@ -37,7 +37,8 @@ ClusterQuestions::ClusterQuestions(Sources sources, cluster::LevelOptions levels
       levels_(std::move(levels)),
       pool_(pool),
       clock_(clock),
-      stories_({.vmis = sources.objects.vmis,
+      stories_({.nodes = sources.objects.nodes,
+                .vmis = sources.objects.vmis,
                 .launchers = sources.objects.launchers,
                 .history = sources.history}) {
     if (levels_.map != nullptr) {

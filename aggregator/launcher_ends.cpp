@@ -7,6 +7,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include "aggregator/watched_cause.h"
 #include "base/logging.h"
 #include "cluster/cause_facts.h"
 #include "cluster/object_references.h"
@@ -177,7 +178,8 @@ Task<> LauncherEnds::judge(std::string uid, bool with_events) {
     if (ending.target) {
         co_return;
     }
-    auto records = records_of(ending);
+    const WatchedObjects objects{.nodes = sources_.nodes, .vmis = sources_.vmis};
+    auto records = records_around(objects, ending.pod.get(), ending.vmi.get());
     auto answer = answer_of(ending, records);
     // The deletion of a VM, of which there are most, is told by its objects.
     if (!answer.certain && with_events) {
@@ -210,30 +212,9 @@ Task<> LauncherEnds::add_events(cluster::Records* records, const kube::LauncherP
     }
 }
 
-cluster::Records LauncherEnds::records_of(const Ending& ending) const {
-    cluster::Records records;
-    records.launchers.push_back(cluster::record_of(*ending.pod));
-    if (ending.vmi) {
-        records.vmis.push_back(cluster::record_of(*ending.vmi));
-    }
-    if (const auto node = sources_.nodes.find({}, ending.pod->node.view())) {
-        records.nodes.push_back(cluster::record_of(*node));
-    }
-    return records;
-}
-
-/// The records are of what it needs; that all others were listed too is known here.
 migration::CauseAnswer LauncherEnds::answer_of(const Ending& ending,
                                                const cluster::Records& records) const {
-    const auto& pod = records.launchers.front();
-    const cluster::LauncherSeen seen{.space = pod.meta.space.str(),
-                                     .name = pod.meta.name,
-                                     .vmi_name = pod.vmi_name,
-                                     .pod = &pod};
-    auto facts =
-        cluster::cause_facts(records, seen, records.vmis.empty() ? nullptr : &records.vmis.front());
-    facts.vmis_known = sources_.vmis.synced();
-    facts.nodes_known = sources_.nodes.synced();
+    auto facts = watched_facts({.nodes = sources_.nodes, .vmis = sources_.vmis}, records);
     facts.pod_deleting = facts.pod_deleting || (ending.gone && !ending.pod->is_final());
     return migration::find_cause(facts);
 }

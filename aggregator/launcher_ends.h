@@ -85,7 +85,6 @@ private:
     [[nodiscard]] std::vector<std::string> due();
     [[nodiscard]] Task<> judge(std::string uid, bool with_events);
     [[nodiscard]] Task<> add_events(cluster::Records* records, const kube::LauncherPod* pod);
-    [[nodiscard]] cluster::Records records_of(const Ending& ending) const;
     [[nodiscard]] migration::CauseAnswer answer_of(const Ending& ending,
                                                    const cluster::Records& records) const;
     void keep(const Ending& ending, const migration::CauseAnswer& answer);

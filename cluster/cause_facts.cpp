@@ -65,8 +65,51 @@ void take_vmi(CauseFacts& facts, const kube::VmiRecord& vmi) {
     facts.vmi_deleting = vmi.deletion.has_value();
     facts.vmi_deleted_at = vmi.deletion.value_or(WallTime{});
     if (facts.node.empty() && !facts.pod_there) {
-        facts.node = vmi.node.str();
+        const bool left = vmi.move && vmi.move->source_pod == facts.pod && !facts.pod.empty();
+        facts.node = left ? vmi.move->source_node.str() : vmi.node.str();
     }
+}
+
+bool is_of(const kube::SeenEvent& event, const LauncherSeen& launcher) {
+    return event.kind == "Pod" && event.space == launcher.space && event.name == launcher.name &&
+           same(event.uid.view(), launcher.uid());
+}
+
+/// Whether the launcher was made for that VMI. One that is gone is older than a VMI of its VM's
+/// name if anything was told of it before that was made.
+bool is_its_own(const Records& records, const LauncherSeen& launcher, const kube::VmiRecord& vmi) {
+    if (launcher.pod != nullptr) {
+        return same(vmi.meta.uid, launcher.pod->vmi_uid);
+    }
+    return std::none_of(records.events.begin(), records.events.end(),
+                        [&launcher, &vmi](const kube::SeenEvent& event) {
+                            return is_of(event, launcher) && event.at != WallTime{} &&
+                                   event.at < vmi.creation.value_or(WallTime{});
+                        });
+}
+
+/// Where its VMI goes on without it; empty: it does not, or nothing tells.
+std::string runs_on(const Records& records, const LauncherSeen& launcher,
+                    const kube::VmiRecord& vmi) {
+    if (vmi.phase != "Running") {
+        return {};
+    }
+    if (launcher.pod != nullptr) {
+        const bool ended = launcher.pod->phase == "Succeeded" || launcher.pod->phase == "Failed";
+        const bool elsewhere = !launcher.pod->node.empty() && launcher.pod->node != vmi.node;
+        return ended && elsewhere ? vmi.node.str() : std::string{};
+    }
+    const auto is_active = [&vmi](std::string_view uid) {
+        return std::any_of(vmi.active_pods.begin(), vmi.active_pods.end(),
+                           [uid](const auto& pod) { return pod.uid == uid; });
+    };
+    const bool left = std::any_of(records.events.begin(), records.events.end(),
+                                  [&launcher, &vmi, &is_active](const kube::SeenEvent& event) {
+                                      return is_of(event, launcher) && !event.uid.empty() &&
+                                             !vmi.active_pods.empty() &&
+                                             !is_active(event.uid.view());
+                                  });
+    return left ? vmi.node.str() : std::string{};
 }
 
 void take_node(CauseFacts& facts, const Records& records) {
@@ -95,8 +138,7 @@ void take_node(CauseFacts& facts, const Records& records) {
 /// The name of the node in an event on a pod that is gone stands in no field: none is taken.
 std::optional<EventOn> concerns(const kube::SeenEvent& event, const LauncherSeen& launcher,
                                 const CauseFacts& facts, const std::optional<WallTime>& end) {
-    if (event.kind == "Pod" && event.space == launcher.space && event.name == launcher.name &&
-        same(event.uid.view(), launcher.uid())) {
+    if (is_of(event, launcher)) {
         return EventOn::pod;
     }
     const auto vmi_uid = launcher.pod == nullptr ? std::string{} : launcher.pod->vmi_uid;
@@ -221,9 +263,9 @@ migration::CauseFacts cause_facts(const Records& records, const LauncherSeen& la
         end = end_of(*launcher.pod);
     }
     facts.vmis_known = !records.vmis.empty();
-    const auto made_by = launcher.pod == nullptr ? std::string{} : launcher.pod->vmi_uid;
-    if (vmi != nullptr && same(vmi->meta.uid, made_by)) {
+    if (vmi != nullptr && is_its_own(records, launcher, *vmi)) {
         take_vmi(facts, *vmi);
+        facts.runs_on = runs_on(records, launcher, *vmi);
     }
     take_node(facts, records);
     take_events(facts, records, launcher, end);

@@ -24,7 +24,7 @@ private:
 
     /// The launcher ended, or ends.
     [[nodiscard]] bool goes() const {
-        return said_.ended || facts_.pod_deleting || facts_.told_to_stop;
+        return said_.ended || facts_.pod_deleting || facts_.told_to_stop || has_lost_node(facts_);
     }
     void say(std::string sentence) { said_.say(std::move(sentence)); }
 
@@ -102,7 +102,7 @@ void Judgement::judge_hints() {
 }
 
 void Judgement::judge_silence() {
-    if (!facts_.moved_to.empty() || !goes()) {
+    if (has_left(facts_) || !goes()) {
         answer_.certain = facts_.pod_there;
         return;
     }
@@ -126,7 +126,7 @@ CauseAnswer Judgement::judge() {
     const bool by_itself = said_.guest_ended && !facts_.pod_deleting;
     if (!said_.told.empty()) {
         judge_told();
-    } else if (goes() && facts_.moved_to.empty() && !by_itself && !said_.hinted.empty()) {
+    } else if (goes() && !has_left(facts_) && !by_itself && !said_.hinted.empty()) {
         judge_hints();
     } else {
         judge_silence();

@@ -70,6 +70,9 @@ struct CauseFacts {
     bool vmi_deleting = false;
     WallTime vmi_deleted_at;
     std::string moved_to;  ///< the node to which a migration from this launcher took the VM
+    /// The node that this very VMI runs on after this launcher has ended: it moved, as a VMI never
+    /// starts anew.
+    std::string runs_on;
 
     bool nodes_known = false;  ///< Node objects are among what was read
     std::string node;          ///< that it is or was on; empty: none

@@ -60,10 +60,13 @@ std::string quoted(std::string_view what, std::string_view reason, std::string_v
     return out;
 }
 
+bool is_final(std::string_view phase) {
+    return phase == "Failed" || phase == "Succeeded";
+}
+
 bool Hearing::is_ended() const {
-    const bool goes_on = facts_.vmi_there && facts_.vmi_phase == "Running";
-    return facts_.pod_phase == "Failed" || facts_.pod_phase == "Succeeded" ||
-           (!facts_.pod_there && !goes_on);
+    const bool goes_on = facts_.vmi_there && !is_final(facts_.vmi_phase) && !has_left(facts_);
+    return is_final(facts_.pod_phase) || (!facts_.pod_there && !goes_on);
 }
 
 void Hearing::hear_status() {
@@ -224,7 +227,7 @@ void Hearing::hear_owner() {
 
 /// What its node says now may be of another hour: it never decides.
 void Hearing::hear_node() {
-    if (facts_.nodes_known && !facts_.node.empty() && !facts_.node_there) {
+    if (has_lost_node(facts_)) {
         hint(Cause::node_removed, "there is no Node object " + facts_.node);
         return;
     }
@@ -256,6 +259,8 @@ void Hearing::hear_guest() {
     }
     if (!facts_.moved_to.empty()) {
         say("its VM moved to node " + facts_.moved_to + " by a migration that succeeded");
+    } else if (!facts_.runs_on.empty()) {
+        say("its VM runs on node " + facts_.runs_on);
     }
 }
 
@@ -280,6 +285,14 @@ Testimony Hearing::hear_all() {
 }
 
 }  // namespace
+
+bool has_left(const CauseFacts& facts) noexcept {
+    return !facts.moved_to.empty() || !facts.runs_on.empty();
+}
+
+bool has_lost_node(const CauseFacts& facts) noexcept {
+    return facts.nodes_known && !facts.node.empty() && !facts.node_there;
+}
 
 void Testimony::say(std::string sentence) {
     if (std::find(evidence.begin(), evidence.end(), sentence) == evidence.end()) {

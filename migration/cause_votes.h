@@ -31,6 +31,11 @@ struct Testimony {
     void say(std::string sentence);
 };
 
+/// Its VM runs elsewhere.
+[[nodiscard]] bool has_left(const CauseFacts& facts) noexcept;
+/// There is no Node object of its node any more: nobody is there who could tell that it ended.
+[[nodiscard]] bool has_lost_node(const CauseFacts& facts) noexcept;
+
 [[nodiscard]] Testimony hear(const CauseFacts& facts);
 
 }  // namespace scout::migration

@@ -36,8 +36,11 @@ KeptMove a_move(const std::string& vm, const std::string& name, WallTime created
 TEST(CauseHistoryTest, TellsTheLastEndOfAVmAndThatOfAPod) {
     CauseHistory history;
     history.put(an_end("web", "a"), begin);
-    history.put(an_end("web", "b", Cause::liveness), begin + 1s);
+    auto second = an_end("web", "b", Cause::liveness);
+    second.ended = begin + 1s;
+    history.put(std::move(second), begin + 1s);
     history.put(an_end("db", "c"), begin + 2s);
+    history.put(an_end("web", "z"), begin + 3s);
 
     ASSERT_NE(history.last_end("shop", "web"), nullptr);
     EXPECT_EQ(history.last_end("shop", "web")->pod, "b");

@@ -241,6 +241,72 @@ TEST_F(RecordsTest, TargetsOfFailedMovesAreNotTheVm) {
     EXPECT_EQ(find_story(all().records, "ns/a").value().answer.cause, std::nullopt);
 }
 
+/// Its migrations were tidied up; a VMI that goes on never starts anew.
+TEST_F(RecordsTest, LauncherThatItsVmLeftIsNoneThatEndedAlsoWithoutTheMigration) {
+    add_node("n1");
+    add_node("n2");
+    add_vmi("a", R"({"nodeName":"n2",)" + running + "}");
+    add_pod("virt-launcher-a-old11", "a",
+            R"({"phase":"Succeeded","containerStatuses":[{"name":"compute","state":{"terminated":
+            {"exitCode":0,"reason":"Completed","finishedAt":"2026-03-02T10:00:00Z"}}}]})");
+
+    for (const auto* asked : {"ns/a", "ns/virt-launcher-a-old11"}) {
+        const auto story = find_story(all().records, asked).value();
+        EXPECT_EQ(story.answer.cause, std::nullopt) << asked;
+        EXPECT_TRUE(story.answer.ended) << asked;
+        EXPECT_THAT(story.answer.evidence, testing::Contains("its VM runs on node n2")) << asked;
+    }
+}
+
+TEST_F(RecordsTest, LauncherThatItsVmLeftAndIsGoneIsNoneThatRuns) {
+    add_node("n2");
+    add_vmi("a", R"({"nodeName":"n2","activePods":{"p2":"n2"},)" + running + "}");
+    add(R"({"apiVersion":"v1","kind":"Event","metadata":{"name":"e","namespace":"ns"},
+        "involvedObject":{"kind":"Pod","namespace":"ns","name":"virt-launcher-a-old11",
+        "uid":"p1"},"reason":"Killing","message":"Stopping container compute",
+        "lastTimestamp":"2026-03-02T10:00:00Z"})");
+
+    const auto story = find_story(all().records, "ns/virt-launcher-a-old11").value();
+
+    EXPECT_EQ(story.answer.cause, std::nullopt);
+    EXPECT_TRUE(story.answer.ended);
+}
+
+/// What its node has now is none of the former launcher's.
+TEST_F(RecordsTest, AVmiThatWasMadeAnewTellsNothingOfALauncherThatIsGone) {
+    add(R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"n1"},"status":{"conditions":
+        [{"type":"DiskPressure","status":"True"}]}})");
+    add(R"({"apiVersion":"kubevirt.io/v1","kind":"VirtualMachineInstance","metadata":
+        {"name":"a","namespace":"ns","uid":"new","creationTimestamp":"2026-03-02T10:00:05Z"},
+        "status":{"phase":"Failed","nodeName":"n1"}})");
+    add_event("Pod", "virt-launcher-a-old11", "Killing", "Stopping container compute");
+
+    const auto story = find_story(all().records, "ns/virt-launcher-a-old11").value();
+
+    EXPECT_EQ(story.answer.cause, Cause::unknown);
+}
+
+TEST_F(RecordsTest, VmOnANodeThatIsGoneIsLostWithIt) {
+    add_node("n2");
+    add_vmi("a", R"({"nodeName":"n1",)" + running + "}");
+    const auto alone = find_story(all().records, "ns/a").value();
+    EXPECT_EQ(alone.answer.cause, Cause::node_removed);
+    EXPECT_FALSE(alone.answer.certain);
+
+    add_pod("virt-launcher-a-old11", "a", R"({"phase":"Running"})");
+    EXPECT_EQ(find_story(all().records, "ns/a").value().answer.cause, Cause::node_removed);
+}
+
+TEST_F(RecordsTest, NothingHasEndedAVmThatStarts) {
+    add_node("n1");
+    add_vmi("a", R"({"phase":"Scheduling"})");
+
+    const auto story = find_story(all().records, "ns/a").value();
+
+    EXPECT_EQ(story.answer.cause, std::nullopt);
+    EXPECT_FALSE(story.answer.ended);
+}
+
 /// The migration was made at ten.
 TEST_F(RecordsTest, WhoWantedAMoveIsToldByWhatHadItsLauncherDeletedBefore) {
     const auto wanted = [this](const std::string& reason, const std::string& since) {

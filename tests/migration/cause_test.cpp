@@ -285,6 +285,27 @@ TEST(CauseTest, NothingEndsWhatRunsOrMovedAway) {
     EXPECT_EQ(find_cause(left).cause, Cause::node_pressure);
 }
 
+/// Its VMI runs on elsewhere: it left, whatever is known of how.
+TEST(CauseTest, ALauncherThatItsVmLeftHasNoCause) {
+    auto left = launcher("Succeeded");
+    left.ends = {{.name = "compute", .exit_code = 0, .reason = "Completed", .at = noon}};
+    EXPECT_EQ(find_cause(left).cause, Cause::guest_shutdown);
+
+    left.runs_on = "n2";
+    EXPECT_EQ(find_cause(left).cause, std::nullopt);
+    EXPECT_TRUE(find_cause(left).ended);
+}
+
+TEST(CauseTest, WhatRunsOnANodeThatIsGoneIsLost) {
+    auto lost = launcher("Running");
+    lost.node_there = false;
+    EXPECT_EQ(find_cause(lost).cause, Cause::node_removed);
+    EXPECT_FALSE(find_cause(lost).certain);
+
+    lost.nodes_known = false;
+    EXPECT_EQ(find_cause(lost).cause, std::nullopt);
+}
+
 TEST(CauseTest, NothingKnownIsUnknown) {
     const auto answer = find_cause({});
 
