@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <string>
 
 #include "cluster/cause_facts.h"
 #include "cluster/cause_story.h"
+#include "migration/cause_words.h"
 
 namespace scout::cluster {
 namespace {
@@ -18,8 +20,26 @@ bool has_ended(const kube::MoveRecord& move) {
     return move.phase == "Succeeded" || move.phase == "Failed";
 }
 
-bool told_before(const kube::SeenEvent& event, const kube::MoveRecord& move) {
-    return event.at == WallTime{} || !move.creation || event.at <= *move.creation;
+/// A node that told longer ago that it shuts down has done so, or its Ready condition still says
+/// it.
+constexpr std::chrono::minutes longest_silence{10};
+
+bool told_lately(const kube::SeenEvent& event, const kube::MoveRecord& move) {
+    return event.at == WallTime{} || !move.creation ||
+           (event.at <= *move.creation && event.at > *move.creation - longest_silence);
+}
+
+/// The last of its Events says so, and not that nothing comes of it.
+bool told_shutdown(const Records& records, const kube::MoveRecord& move, std::string_view node) {
+    const kube::SeenEvent* last = nullptr;
+    for (const auto& event : records.events) {
+        const bool tells = event.kind == "Node" && event.name == node &&
+                           event.reason == "NodeShutdown" && told_lately(event, move);
+        if (tells && (last == nullptr || event.at >= last->at)) {
+            last = &event;
+        }
+    }
+    return last != nullptr && !migration::is_shutdown_cancelled(last->message.view());
 }
 
 /// The launcher that is left, its pod if that is there; without a name: it is not known.
@@ -61,13 +81,7 @@ bool is_node_shutting_down(const Records& records, const kube::MoveRecord& move,
                                         [&node](const kube::NodeRecord& each) {
                                             return each.meta.name == node && says_shutdown(each);
                                         });
-    return says_so || (!node.empty() && std::any_of(records.events.begin(), records.events.end(),
-                                                    [&node, &move](const kube::SeenEvent& event) {
-                                                        return event.kind == "Node" &&
-                                                               event.name == node &&
-                                                               event.reason == "NodeShutdown" &&
-                                                               told_before(event, move);
-                                                    }));
+    return says_so || (!node.empty() && told_shutdown(records, move, node));
 }
 
 }  // namespace

@@ -110,7 +110,8 @@ void Hearing::hear_disruption() {
     } else if (facts_.disruption == "PreemptionByScheduler" ||
                has(facts_.disruption_message, "reempted")) {
         tell(Cause::preemption, said, {}, at);
-    } else if (facts_.disruption == "DeletionByTaintManager") {
+    } else if (facts_.disruption == "DeletionByTaintManager" ||
+               facts_.disruption == "DeletionByDeviceTaintManager") {
         tell(Cause::taint, said, {}, at);
     } else if (facts_.disruption == "DeletionByPodGC") {
         const bool says_gone = has(facts_.disruption_message, "no longer exists");
@@ -138,7 +139,8 @@ void Hearing::hear_pod_event(const CauseEvent& event) {
         }
     } else if (event.reason == "Preempted" || event.reason == "Preempting") {
         tell(Cause::preemption, said, {}, event.at);
-    } else if (event.reason == "TaintManagerEviction") {
+    } else if (event.reason == "TaintManagerEviction" ||
+               event.reason == "DeviceTaintManagerEviction") {
         if (!event.message.starts_with("Cancel")) {
             tell(Cause::taint, said, {}, event.at);
         }
@@ -160,6 +162,10 @@ void Hearing::hear_node_event(const CauseEvent& event) {
         hint(Cause::node_pressure, said, std::move(resource));
     } else if (event.reason == "SystemOOM" || event.reason == "OOMKilling") {
         hint(Cause::node_pressure, said, "memory");
+    } else if (event.reason == "NodeShutdown" && is_shutdown_cancelled(event.message)) {
+        std::erase_if(out_.hinted,
+                      [](const Vote& vote) { return vote.cause == Cause::node_shutdown; });
+        say(said);
     } else if (event.reason == "NodeShutdown" || event.reason == "Shutdown") {
         hint(Cause::node_shutdown, said);
     } else if (event.reason == "RemovingNode") {

@@ -71,9 +71,26 @@ std::optional<KubeletWords> kubelet_words(std::string_view message) {
 }
 
 bool is_refusal(std::string_view reason) noexcept {
-    constexpr std::array<std::string_view, 6> reasons{"NodeAffinity",    "NodePorts",
-                                                      "NodeName",        "UnexpectedAdmissionError",
-                                                      "AdmissionFailed", "TopologyAffinityError"};
+    constexpr std::array<std::string_view, 20> reasons{"NodeAffinity",
+                                                       "NodePorts",
+                                                       "NodeName",
+                                                       "TaintToleration",
+                                                       "UnexpectedAdmissionError",
+                                                       "UnexpectedPredicateFailureType",
+                                                       "UnknownReason",
+                                                       "AdmissionFailed",
+                                                       "TopologyAffinityError",
+                                                       "SMTAlignmentError",
+                                                       "InvalidNodeInfo",
+                                                       "AppArmor",
+                                                       "SysctlForbidden",
+                                                       "PodOSSelectorNodeLabelDoesNotMatch",
+                                                       "PodOSNotSupported",
+                                                       "InitContainerRestartPolicyForbidden",
+                                                       "SupplementalGroupsPolicyNotSupported",
+                                                       "PodLevelResourcesNotSupported",
+                                                       "PodFeatureUnsupported",
+                                                       "VolumeAttachmentLimitExceeded"};
     return reason.starts_with("OutOf") ||
            std::find(reasons.begin(), reasons.end(), reason) != reasons.end();
 }
@@ -81,6 +98,10 @@ bool is_refusal(std::string_view reason) noexcept {
 bool is_shutdown(std::string_view reason, std::string_view message) noexcept {
     return reason == "NodeShutdown" || reason == "Shutdown" ||
            message.find("imminent node shutdown") != std::string_view::npos;
+}
+
+bool is_shutdown_cancelled(std::string_view message) noexcept {
+    return message.find("shutdown cancellation") != std::string_view::npos;
 }
 
 std::string_view to_string(Cause cause) noexcept {

@@ -328,6 +328,24 @@ TEST_F(RecordsTest, WhoWantedAMoveIsToldByWhatHadItsLauncherDeletedBefore) {
     EXPECT_EQ(wanted("DeletionByTaintManager", "2026-03-02T10:00:10Z"), "drain");
 }
 
+/// A node that was started anew shuts down no more, nor one that thought better of it.
+TEST_F(RecordsTest, OfShutdownsTheLastWordCountsIfItIsYoung) {
+    const auto wanted = [this](const std::string& word, const std::string& at) {
+        add(R"({"apiVersion":"v1","kind":"Event","metadata":{"name":"e)" + word +
+            R"(","namespace":"default"},"involvedObject":{"kind":"Node","name":"n1"},
+            "reason":"NodeShutdown","message":"Shutdown manager detected shutdown )" +
+            word + R"(","lastTimestamp":")" + at + "\"}");
+        const auto dump = all();
+        return to_string(find_story(dump.records, "ns/a").value().moves.at(0).request.requester);
+    };
+    add_vmi("a", R"({"nodeName":"n1",)" + running + "}");
+    add_move("kubevirt-evacuation-m", "a", "", R"({"phase":"Scheduling"})");
+
+    EXPECT_EQ(wanted("event", "2026-03-02T09:10:00Z"), "drain");
+    EXPECT_EQ(wanted("event", "2026-03-02T09:58:00Z"), "shutdown");
+    EXPECT_EQ(wanted("cancellation", "2026-03-02T09:59:00Z"), "drain");
+}
+
 TEST_F(RecordsTest, NamesAreFoundOrTheNearestIsNamed) {
     add_vmi("web", R"({"phase":"Running"})");
     add(R"({"apiVersion":"kubevirt.io/v1","kind":"VirtualMachineInstance",

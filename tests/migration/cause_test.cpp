@@ -114,6 +114,18 @@ std::vector<CauseCase> told_by_the_api() {
     return {{"drain", drain, Cause::api_eviction, ""},
             {"scheduler", disrupted("PreemptionByScheduler"), Cause::preemption, ""},
             {"taint", disrupted("DeletionByTaintManager"), Cause::taint, ""},
+            {"taint of a device",
+             disrupted("DeletionByDeviceTaintManager",
+                       "Device Taint manager: deleting due to NoExecute taint"),
+             Cause::taint, ""},
+            {"critical pod",
+             disrupted("TerminationByKubelet",
+                       "Pod was preempted by Kubelet to accommodate a critical pod."),
+             Cause::preemption, ""},
+            {"shutdown",
+             disrupted("TerminationByKubelet",
+                       "Pod was terminated in response to imminent node shutdown."),
+             Cause::node_shutdown, ""},
             {"garbage", disrupted("DeletionByPodGC", "PodGC: unscheduled"),
              Cause::garbage_collection, ""},
             {"node removed", removed, Cause::node_removed, ""},
@@ -127,32 +139,49 @@ std::vector<CauseCase> told_by_the_api() {
 
 std::vector<CauseCase> told_by_events() {
     const auto failed = launcher("Failed");
-    return {{"evicted, still in its grace",
-             with_event(launcher("Running"), {.reason = "Evicted",
-                                              .message = "The node was low on resource: memory. ",
-                                              .starved = "memory"}),
-             Cause::node_pressure, "memory"},
-            {"preempted", with_event(failed, {.reason = "Preempted", .message = "by pod x"}),
-             Cause::preemption, ""},
-            {"taint",
-             with_event(failed, {.reason = "TaintManagerEviction",
-                                 .message = "Marking for deletion Pod shop/p"}),
-             Cause::taint, ""},
-            {"probe",
-             with_event(failed, {.reason = "Killing",
-                                 .message = "Container compute failed liveness probe, will be "
-                                            "restarted"}),
-             Cause::liveness, ""},
-            {"probe that failed",
-             with_event(failed, {.reason = "Unhealthy", .message = "Liveness probe failed: x"}),
-             Cause::liveness, "", false},
-            {"threshold",
-             with_event(failed, {.on = EventOn::node,
-                                 .reason = "EvictionThresholdMet",
-                                 .message = "Attempting to reclaim memory"}),
-             Cause::node_pressure, "memory", false},
-            {"node shuts down", with_event(failed, {.on = EventOn::node, .reason = "NodeShutdown"}),
-             Cause::node_shutdown, "", false}};
+    return {
+        {"evicted, still in its grace",
+         with_event(launcher("Running"), {.reason = "Evicted",
+                                          .message = "The node was low on resource: memory. ",
+                                          .starved = "memory"}),
+         Cause::node_pressure, "memory"},
+        {"preempted", with_event(failed, {.reason = "Preempted", .message = "by pod x"}),
+         Cause::preemption, ""},
+        {"taint",
+         with_event(failed, {.reason = "TaintManagerEviction",
+                             .message = "Marking for deletion Pod shop/p"}),
+         Cause::taint, ""},
+        {"taint of a device",
+         with_event(failed,
+                    {.reason = "DeviceTaintManagerEviction", .message = "Marking for deletion"}),
+         Cause::taint, ""},
+        {"taint that was taken off",
+         with_event(failed, {.reason = "TaintManagerEviction",
+                             .message = "Cancelling deletion of Pod shop/p"}),
+         Cause::unknown, "", false},
+        {"critical pod",
+         with_event(launcher("Running"), {.reason = "Preempting",
+                                          .message = "Preempted in order to admit critical pod"}),
+         Cause::preemption, ""},
+        {"probe that is final",
+         with_event(failed,
+                    {.reason = "Killing", .message = "Container compute failed liveness probe"}),
+         Cause::liveness, ""},
+        {"probe",
+         with_event(failed, {.reason = "Killing",
+                             .message = "Container compute failed liveness probe, will be "
+                                        "restarted"}),
+         Cause::liveness, ""},
+        {"probe that failed",
+         with_event(failed, {.reason = "Unhealthy", .message = "Liveness probe failed: x"}),
+         Cause::liveness, "", false},
+        {"threshold",
+         with_event(failed, {.on = EventOn::node,
+                             .reason = "EvictionThresholdMet",
+                             .message = "Attempting to reclaim memory"}),
+         Cause::node_pressure, "memory", false},
+        {"node shuts down", with_event(failed, {.on = EventOn::node, .reason = "NodeShutdown"}),
+         Cause::node_shutdown, "", false}};
 }
 
 std::vector<CauseCase> told_by_containers() {
@@ -226,6 +255,53 @@ TEST(CauseTest, KubeletThatWasRestartedIsSeenByItsLabelToo) {
     facts.node_closed = true;
 
     EXPECT_THAT(find_cause(facts).evidence, Contains(HasSubstr("kubevirt.io/schedulable")));
+}
+
+/// Of kubelets 1.30 to 1.36.
+TEST(CauseTest, EveryRefusalOfAKubeletIsReadmission) {
+    for (const auto* reason : {"NodeAffinity",
+                               "NodeName",
+                               "NodePorts",
+                               "TaintToleration",
+                               "OutOfcpu",
+                               "OutOfmemory",
+                               "OutOfephemeral-storage",
+                               "OutOfpods",
+                               "OutOfdevices.kubevirt.io/kvm",
+                               "UnexpectedAdmissionError",
+                               "UnexpectedPredicateFailureType",
+                               "UnknownReason",
+                               "TopologyAffinityError",
+                               "SMTAlignmentError",
+                               "InvalidNodeInfo",
+                               "AppArmor",
+                               "SysctlForbidden",
+                               "PodOSSelectorNodeLabelDoesNotMatch",
+                               "PodOSNotSupported",
+                               "InitContainerRestartPolicyForbidden",
+                               "SupplementalGroupsPolicyNotSupported",
+                               "PodLevelResourcesNotSupported",
+                               "PodFeatureUnsupported",
+                               "VolumeAttachmentLimitExceeded"}) {
+        const auto answer = find_cause(launcher("Failed", reason, "Pod was rejected"));
+        EXPECT_EQ(answer.cause, Cause::kubelet_readmission) << reason;
+        EXPECT_TRUE(answer.certain) << reason;
+    }
+    EXPECT_EQ(find_cause(launcher("Failed", "DeadlineExceeded")).cause, Cause::unknown);
+}
+
+TEST(CauseTest, AShutdownThatWasCancelledIsNone) {
+    auto facts =
+        with_event(launcher("Failed"), {.on = EventOn::node,
+                                        .reason = "NodeShutdown",
+                                        .message = "Shutdown manager detected shutdown event"});
+    EXPECT_EQ(find_cause(facts).cause, Cause::node_shutdown);
+
+    facts = with_event(std::move(facts),
+                       {.on = EventOn::node,
+                        .reason = "NodeShutdown",
+                        .message = "Shutdown manager detected shutdown cancellation"});
+    EXPECT_EQ(find_cause(facts).cause, Cause::unknown);
 }
 
 TEST(CauseTest, WhatContradictsIsSaidAndNotCertain) {
