@@ -23,8 +23,7 @@ void Evacuation::give_up(Reason reason) {
 
 /// One in post-copy is never aborted.
 bool Evacuation::runs_into_the_reserve(SteadyTime now) const noexcept {
-    return settings_.act && launcher_.alive && launcher_.migrating && !launcher_.post_copy &&
-           now < ends_at();
+    return launcher_.alive && launcher_.migrating && !launcher_.post_copy && now < ends_at();
 }
 
 /// As on a node that is drained, where KubeVirt needs no mark, or it is set again, as by whoever

@@ -309,6 +309,23 @@ TEST_F(EvacuationEndTest, AMoveThatRunsIntoTheReserveIsStillTakenBack) {
     expect(Step::delete_move, StepOutcome::done, "k-1");
 }
 
+/// What was begun is taken back in every mode.
+TEST_F(EvacuationEndTest, AMoveThatRunsIntoTheReserveIsTakenBackAlsoWhenNothingIsHeldAnyMore) {
+    on_its_way(MovePhase::running);
+    migrating();
+    auto observing = settings();
+    observing.act = false;
+    machine.use(observing, now);
+    EXPECT_EQ(machine.state(), State::moving);
+    pass(32s);
+    expect(Step::cancel_mark, StepOutcome::unavailable);
+    pass(4s);
+    migrating();
+    EXPECT_EQ(machine.state(), State::given_up);
+    expect(Step::cancel_mark, StepOutcome::done);
+    expect(Step::delete_move, StepOutcome::done, "k-1");
+}
+
 TEST_F(EvacuationEndTest, TheLongerAnAbortTakesTheEarlierItIsCancelled) {
     auto slow = outlook();
     slow.abort_time = 15s;
