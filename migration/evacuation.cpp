@@ -112,7 +112,7 @@ void Evacuation::saw_moves(std::vector<MoveFacts> moves, SteadyTime now) {
     if (asked) {
         in_flight_.reset();
         pause_ = milliseconds{0};
-        listed_again_ = state_ == EvacuationState::given_up;
+        listed_again_ = state_ >= EvacuationState::given_up;
     }
     const auto followed = std::find_if(moves.begin(), moves.end(),
                                        [this](const auto& move) { return move.name == followed_; });
@@ -218,10 +218,12 @@ bool Evacuation::is_over(SteadyTime now) {
         }
         give_up({Why::too_late, "time is over, and its migration has not ended"});
         return true;
-    } else if (state_ == EvacuationState::given_up) {
-        reason = closing(now);
     } else {
-        reason = {Why::too_late, "time is over: its guest needs the rest to stop by itself"};
+        cut_short_ = state_ != EvacuationState::suspected;
+        reason =
+            state_ == EvacuationState::given_up
+                ? closing(now)
+                : Reason{Why::too_late, "time is over: its guest needs the rest to stop by itself"};
     }
     enter(EvacuationState::released, std::move(reason));
     return true;

@@ -293,6 +293,7 @@ private:
     [[nodiscard]] std::optional<EvacuationOrder> due(SteadyTime now) const;
     [[nodiscard]] std::optional<EvacuationOrder> request(SteadyTime now) const;
     [[nodiscard]] std::optional<EvacuationOrder> taking_back() const;
+    [[nodiscard]] std::optional<EvacuationOrder> left_behind() const;
     [[nodiscard]] SteadyTime ends_at() const noexcept;
     [[nodiscard]] bool is_marked_by_kubevirt() const noexcept;
     [[nodiscard]] const MoveFacts* unfinished() const noexcept;
@@ -337,6 +338,7 @@ private:
     std::vector<std::string> taken_back_;       ///< names of migrations
     std::vector<std::string> targets_removed_;  ///< names of pods
     bool listed_again_ = false;                 ///< nothing new was found then
+    bool cut_short_ = false;                    ///< time was over before all was taken back
     bool vetoed_ = false;
     bool touched_ = false;
 

@@ -121,9 +121,7 @@ std::optional<EvacuationOrder> Evacuation::due(SteadyTime now) const {
             if (vetoed_ && !touched_ && !vmi_gone_ && launcher_.alive) {
                 return EvacuationOrder{EvacuationStep::touch, {}};
             }
-            // What was left alone may have begun since, and while it runs no guest is asked to shut
-            // down. One in post-copy is never aborted.
-            return mark_stays() && !launcher_.post_copy ? removal() : std::nullopt;
+            return left_behind();
     }
     return std::nullopt;
 }
@@ -244,6 +242,10 @@ void Evacuation::answered(const EvacuationOrder& order, StepOutcome outcome, Ste
 /// Refused: a right is missing. Without what it reads nothing can be asked for.
 void Evacuation::take_unreadable(EvacuationStep step) {
     const std::string what = step == EvacuationStep::read_vmi ? "VMI" : "VMIMs";
+    if (is_over()) {
+        cut_short_ = false;
+        return;
+    }
     give_up({EvacuationWhy::failed, "the " + what + " may not be read"});
 }
 

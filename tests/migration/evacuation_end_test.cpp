@@ -326,6 +326,41 @@ TEST_F(EvacuationEndTest, AMoveThatRunsIntoTheReserveIsTakenBackAlsoWhenNothingI
     expect(Step::delete_move, StepOutcome::done, "k-1");
 }
 
+/// What has not begun may do so while the guest shuts down.
+TEST_F(EvacuationEndTest, WhatTimeWasTooShortForIsTakenBackAfterTheTouch) {
+    on_its_way(MovePhase::scheduling);
+    EXPECT_TRUE(vetoes());
+    pass(5s);
+    machine.saw_outlook(killed_after(14s), now);
+    EXPECT_EQ(machine.state(), State::released);
+    EXPECT_FALSE(vetoes());
+    expect(Step::touch, StepOutcome::done);
+    expect(Step::cancel_mark, StepOutcome::done);
+    expect(Step::delete_move, StepOutcome::done, "k-1");
+    moves({});
+    expect_list({});
+    EXPECT_FALSE(next());
+    EXPECT_EQ(machine.state(), State::released);
+}
+
+TEST_F(EvacuationEndTest, AnEvictionThatIsUnderWayWhenTimeIsOverIsTakenBackToo) {
+    mark();
+    expect_read(movable());
+    expect_list({});
+    expect(Step::dry_run, StepOutcome::done);
+    const auto evict = next();
+    ASSERT_TRUE(evict);
+    machine.saw_outlook(killed_after(10s), now);
+    EXPECT_EQ(machine.state(), State::released);
+    machine.answered(*evict, StepOutcome::done, now);
+    expect(Step::cancel_mark, StepOutcome::done);
+    expect(Step::list_moves, StepOutcome::refused);
+    pass(8500ms);
+    expect(Step::list_moves, StepOutcome::refused);
+    EXPECT_FALSE(next());
+    EXPECT_EQ(machine.state(), State::released);
+}
+
 TEST_F(EvacuationEndTest, TheLongerAnAbortTakesTheEarlierItIsCancelled) {
     auto slow = outlook();
     slow.abort_time = 15s;
