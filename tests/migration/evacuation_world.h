@@ -26,7 +26,8 @@ struct Move {
     SteadyTime handed_off{};            ///< when it left Scheduling
     std::optional<SteadyTime> aborted;  ///< when an abort that was asked for is through
     bool asked_to_end = false;
-    bool unseen = false;  ///< its object is gone, and the launcher not yet through
+    bool unseen = false;       ///< its object is gone, and the launcher not yet through
+    bool with_policy = false;  ///< a policy of its own was there when it was handed off
 };
 
 /// KubeVirt, the launcher and the API server.
@@ -97,16 +98,22 @@ struct World {
         }
     }
     void go_on(Move& move) {
+        if (handler_stops && move.facts.phase < MovePhase::running) {
+            return;
+        }
         move.next_phase = now + milliseconds{dice(3000)};
         if (dice(12) == 0 && !post_copy) {
             fail_move(move);
         } else if (move.facts.phase != MovePhase::running) {
             move.facts.phase = static_cast<MovePhase>(static_cast<int>(move.facts.phase) + 1);
-            move.handed_off = move.facts.phase == MovePhase::prepared ? now : move.handed_off;
+            if (move.facts.phase == MovePhase::prepared) {
+                move.handed_off = now;
+                move.with_policy = policy;
+            }
             if (move.asked_to_end && move.facts.phase == MovePhase::running) {
                 abort(move);
             }
-        } else if (endless) {
+        } else if (endless || (needs_policy && !move.with_policy)) {
             return;
         } else if (dice(4) == 0) {
             post_copy = true;
@@ -145,11 +152,11 @@ struct World {
         }
         return Outcome::done;
     }
-    Outcome create_move() {
+    Outcome create_move(const char* prefix) {
         if (unfinished() != nullptr || !vmi.migratable || !exists) {
             return Outcome::refused;
         }
-        add_move("ours-");
+        add_move(prefix);
         return Outcome::done;
     }
 
@@ -160,8 +167,11 @@ struct World {
     bool stuck = false;
     bool pod_failed = false;
     bool post_copy = false;
-    bool endless = false;  ///< the guest writes faster than is copied
-    bool drained = false;  ///< the node has KubeVirt's drain taint: marks stay
+    bool endless = false;        ///< the guest writes faster than is copied
+    bool drained = false;        ///< the node has KubeVirt's drain taint: marks stay
+    bool handler_stops = false;  ///< with its node: what has not begun does not begin
+    bool needs_policy = false;   ///< without one of its own its move does not end
+    bool policy = false;
     milliseconds abort_takes{0};
     VmiFacts vmi;
     std::vector<Move> moves;
