@@ -13,7 +13,7 @@ import time
 
 import cluster
 from cluster import moves, vmis
-from stories import FAILS, LONGER_THAN_ANY, RESERVE, TAKES, StoryTest, run_stories, seconds_between
+from stories import FAILS, LONGER_THAN_ANY, RESERVE, TAKES, StoryTest, TwoReplicasTest, run_stories, seconds_between
 
 MOST_CALLS, MOST_CALLS_IN_VAIN = 8, 12
 
@@ -300,20 +300,8 @@ class AwayTest(StoryTest):
         self.tell_bed("start apiserver")
 
 
-class LeadersTest(StoryTest):
+class LeadersTest(TwoReplicasTest):
     """The leader dies in the middle."""
-
-    replicas = ("first", "second")
-
-    @classmethod
-    def setUpClass(cls):
-        cls.service = cluster.Service(lambda: cls.address_of(cls.leader(), "grpc"))
-        cls.addClassCleanup(cls.service.close)
-        super().setUpClass()
-
-    @classmethod
-    def way_to_leader(cls):
-        return cls.service.address
 
     def test_1_the_leader_is_killed_during_a_move(self):
         self.vm(grace=60, **{TAKES: "3"})
@@ -330,11 +318,6 @@ class LeadersTest(StoryTest):
         self.assertEqual(self.end_of()["event"], "moved")
         self.assertEqual(len(self.moves()), 1)
         self.assertEqual(self.told("vm", "acpi"), [])
-
-    def kill_leader(self):
-        name = self.leader()
-        self.stop(name, signal.SIGKILL)
-        self.addCleanup(self.start_replica, name)
 
 
 class ForkTest(StoryTest):

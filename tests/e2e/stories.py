@@ -4,13 +4,14 @@
 import json
 import os
 import shutil
+import signal
 import sys
 import time
 import unittest
 from datetime import datetime
 from pathlib import Path
 
-from cluster import ClusterTest, moves, vmis
+from cluster import ClusterTest, Service, moves, vmis
 
 PLUGIN = "/apis/plugin.kubevirt.io/v1alpha1/plugins/virt-scout"
 RESERVE = 4  # seconds
@@ -123,6 +124,27 @@ class StoryTest(ClusterTest):
     def setUpClass(cls):
         super().setUpClass()
         cls.until(cls.hooks_are_there, 120)
+
+
+class TwoReplicasTest(StoryTest):
+    """The leader may die: agents find the one after it."""
+
+    replicas = ("first", "second")
+
+    @classmethod
+    def setUpClass(cls):
+        cls.service = Service(lambda: cls.address_of(cls.leader(), "grpc"))
+        cls.addClassCleanup(cls.service.close)
+        super().setUpClass()
+
+    @classmethod
+    def way_to_leader(cls):
+        return cls.service.address
+
+    def kill_leader(self):
+        name = self.leader()
+        self.stop(name, signal.SIGKILL)
+        self.addCleanup(self.start_replica, name)
 
 
 def run_stories(usage):
