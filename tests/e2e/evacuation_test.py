@@ -8,7 +8,6 @@ environment: SCOUT_BED, if given, is the bed; SCOUT_TEST_DATA has KubeVirt's def
 """
 
 import signal
-import statistics
 import time
 
 import cluster
@@ -208,51 +207,9 @@ class EvacuationTest(StoryTest):
         self.until(lambda: not self.moves())
         self.assertEqual(len(self.told("vm", "evacuation-created")), 1)
 
-    def test_14_from_mark_to_eviction(self):
-        names = [self.vm(f"vm-{number}", strategy="External", node="n2", settles=0) for number in range(30)]
-        time.sleep(2)
-        marks, took = {}, []
-        for name in names:
-            self.tell("mark", name)
-            marks[name] = self.told(name, "mark")[0]
-            took.append(seconds_between(marks[name], self.event(name, "evacuation-marked")) * 1000)
-        requests = self.eviction_requests()
-        asked = [seconds_between(marks[name], requests[name]) * 1000 for name in names]
-        for what, values in (("the eviction's request", asked), ("KubeVirt's mark", took)):
-            values.sort()
-            print(f"from mark to {what}: p50 {statistics.median(values):.0f} ms, p90 {values[-4]:.0f} ms, "
-                  f"most {values[-1]:.0f} ms of {len(values)}")
-        self.assertLess(statistics.median(asked), 250)
-
-    def eviction_requests(self):
-        """When the API server got the eviction of each VM's launcher that was no dry run: the second one."""
-        requests = {}
-        for one in self.calls(self.space):
-            if one["objectRef"].get("subresource") == "eviction":
-                vm = one["objectRef"]["name"].removeprefix("virt-launcher-").rsplit("-", 1)[0]
-                requests.setdefault(vm, []).append({"time": one["requestReceivedTimestamp"]})
-        return {vm: sorted(times, key=lambda each: each["time"])[1] for vm, times in requests.items()}
-
-    def test_15_fifty_marks_at_once_on_one_node(self):
-        names = [self.vm(f"vm-{number}", node="n3", settles=0, **{TAKES: "0.5"}) for number in range(50)]
-        time.sleep(2)
-        for name in names:
-            self.standin.tell(f"mark {self.space}/{name}")
-        ends = [self.end_of(name) for name in names]
-        count = {kind: sum(end["event"] == kind for end in ends) for kind in ("moved", "guest-stopped", "guest-killed")}
-        print("of fifty:", count)
-        self.assertEqual(count["guest-killed"], 0)
-        self.assertGreater(count["moved"], 0)
-        for name in names:
-            self.assertLessEqual(len(self.told(name, "moved")), 1)
-            self.assertLessEqual(len(self.told(name, "evacuation-created")), 2)
-        print(f"calls of ours for each: {len(self.our_calls()) / len(names):.1f}")
-        self.until(lambda: not [one for one in self.api.get(moves(self.space))["items"]
-                                if one.get("status", {}).get("phase") not in ("Succeeded", "Failed")])
-
     # A server that has just started refuses with 403 until it knows its roles: for some seconds that is no lack of
     # rights, and what is read is read again.
-    def test_16_the_api_server_is_away(self):
+    def test_14_the_api_server_is_away(self):
         self.vm(grace=60)
         self.tell_bed("stop apiserver")
         self.tell_mark_without_answer()
