@@ -2,12 +2,17 @@
 #include "launcher/launcher_table.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace scout::launcher {
 namespace {
 
 using hypervisor::GuestState;
+
+/// Marks that are found so soon one after the other may be of one moment. Who evicts a whole node
+/// has virt-handler ask about hundreds, and that takes it seconds.
+constexpr std::chrono::seconds of_one_cause{15};
 
 bool is_ready(const Launcher& launcher) noexcept {
     return launcher.socket.state == SocketState::ready;
@@ -196,14 +201,24 @@ bool LauncherTable::answered(const Question& question, Result<std::optional<Doma
     return changed;
 }
 
-void LauncherTable::date_mark(Launcher& launcher, const Question& question) const {
+void LauncherTable::date_mark(Launcher& launcher, const Question& question) {
     if (!launcher.domain || !launcher.domain->marked) {
         launcher.unmarked = question.begun;
-    } else if (!launcher.marked_since) {
-        const bool was_asked_about = question.hurried || launcher.hurried;
-        launcher.marked_since =
-            was_asked_about ? question.begun : launcher.unmarked.value_or(question.begun);
+        return;
     }
+    if (launcher.marked_since) {
+        return;
+    }
+    const bool was_asked_about = question.hurried || launcher.hurried;
+    auto since = was_asked_about ? question.begun : launcher.unmarked.value_or(question.begun);
+    if (!last_found_ || question.begun - *last_found_ > of_one_cause) {
+        first_of_all_ = since;
+        ask_all(question.begun);
+    } else if (!launcher.unmarked || *launcher.unmarked <= first_of_all_) {
+        since = first_of_all_;
+    }
+    last_found_ = question.begun;
+    launcher.marked_since = since;
 }
 
 /// A guest that left one launcher of this node may run in another one here: so that it is not

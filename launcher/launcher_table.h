@@ -53,8 +53,9 @@ struct Launcher {
     /// The same of the last one that was answered without the mark; none: never.
     std::optional<SteadyTime> unmarked;
     /// When it was told to stop, at the earliest: of a mark that somebody came to ask about, as
-    /// virt-handler does at once, when he came; else when it was known last not to be there. None:
-    /// it was not told.
+    /// virt-handler does at once, when he came; else when it was known last not to be there. Of
+    /// several that are found within seconds the first one's time, but for those that were seen
+    /// without the mark after that. None: it was not told.
     std::optional<SteadyTime> marked_since;
 
     /// Why its guest's state is not known; empty: it is.
@@ -110,13 +111,15 @@ public:
 
 private:
     void hurry_twins(const Launcher& left, SteadyTime now);
-    void date_mark(Launcher& launcher, const Question& question) const;
+    void date_mark(Launcher& launcher, const Question& question);
     [[nodiscard]] bool has_place(const Launcher& launcher) const noexcept;
 
     AskPolicy policy_;
     std::map<std::string, Launcher, std::less<>> launchers_;
-    std::size_t asking_ = 0;         ///< ordinary calls under way
-    std::size_t hurried_asked_ = 0;  ///< hurried ones
+    SteadyTime first_of_all_{};             ///< of marks that may have one cause
+    std::optional<SteadyTime> last_found_;  ///< of them
+    std::size_t asking_ = 0;                ///< ordinary calls under way
+    std::size_t hurried_asked_ = 0;         ///< hurried ones
     std::size_t failing_asked_ = 0;  ///< of the ordinary ones, to launchers that failed before
 };
 

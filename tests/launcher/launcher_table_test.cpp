@@ -300,6 +300,37 @@ TEST_F(LauncherTableTest, MarkIsDatedFromWhenItCouldBeAtTheEarliest) {
     EXPECT_EQ(table.launchers().at("p3").marked_since, now) << "never seen without";
 }
 
+/// With hundreds told to stop at once virt-handler comes late to ask about the last ones.
+TEST_F(LauncherTableTest, MarksOfOneMomentAreDatedByTheFirstOne) {
+    const auto marked = [this](const std::string& vm) {
+        auto stopping = domain(vm);
+        stopping.marked = true;
+        return stopping;
+    };
+    table.found({ready("p1"), ready("p2"), ready("p3")}, now);
+    for (const auto* pod : {"p1", "p2", "p3"}) {
+        ask(pod, domain(pod));
+    }
+    now += 5s;
+    const auto first = now;
+    table.hurry("p1", now);
+    static_cast<void>(take());
+    answer("p1", marked("p1"));
+    EXPECT_EQ(table.next_due(), now) << "the others are asked at once";
+    now += 1s;
+    ask("p3", domain("p3"));
+    now += 5s;
+    table.hurry("p2", now);
+    table.hurry("p3", now);
+    static_cast<void>(take());
+    answer("p2", marked("p2"));
+    answer("p3", marked("p3"));
+
+    EXPECT_EQ(table.launchers().at("p1").marked_since, first);
+    EXPECT_EQ(table.launchers().at("p2").marked_since, first);
+    EXPECT_EQ(table.launchers().at("p3").marked_since, now) << "it was seen without in between";
+}
+
 TEST_F(LauncherTableTest, LauncherWithAMigrationUnderWayIsAskedEachSecond) {
     auto moving = domain("a");
     moving.migration = MigrationMetadata{};
