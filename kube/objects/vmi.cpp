@@ -36,6 +36,94 @@ Status read_json(JsonValue value, ActivePods& target) {
     });
 }
 
+/// A member that only matters for being there.
+struct Present {
+    bool& target;
+};
+
+[[nodiscard]] static Status read_json(JsonValue /*value*/, Present& target) {
+    target.target = true;
+    return {};
+}
+
+/// One entry of spec.domain.devices.disks.
+struct DiskEntry {
+    SharedText name;
+    bool is_cdrom = false;
+};
+
+[[nodiscard]] static Status read_json(JsonValue value, DiskEntry& target) {
+    Present cdrom{target.is_cdrom};
+    return read_members(value, Field{"name", target.name}, Field{"cdrom", cdrom});
+}
+
+/// One entry of spec.domain.devices.interfaces.
+struct InterfaceEntry {
+    bool is_sriov = false;
+};
+
+[[nodiscard]] static Status read_json(JsonValue value, InterfaceEntry& target) {
+    Present sriov{target.is_sriov};
+    return read_members(value, Field{"sriov", sriov});
+}
+
+/// spec.domain.devices.
+struct Devices {
+    std::vector<DiskEntry> disks;
+    std::vector<InterfaceEntry> interfaces;
+    bool filesystems = false;
+    bool gpus = false;
+    bool host_devices = false;
+
+    [[nodiscard]] bool are_of_host() const {
+        return gpus || host_devices ||
+               std::any_of(interfaces.begin(), interfaces.end(),
+                           [](const auto& each) { return each.is_sriov; });
+    }
+};
+
+[[nodiscard]] static Status read_json(JsonValue value, Devices& target) {
+    Present filesystems{target.filesystems};
+    Present gpus{target.gpus};
+    Present host_devices{target.host_devices};
+    return read_members(value, Field{"disks", target.disks}, Field{"interfaces", target.interfaces},
+                        Field{"filesystems", filesystems}, Field{"gpus", gpus},
+                        Field{"hostDevices", host_devices});
+}
+
+/// One entry of spec.volumes.
+struct Volume {
+    SharedText name;
+    SharedText capacity;    ///< of an emptyDisk
+    bool in_pod = false;    ///< emptyDisk, containerDisk or ephemeral
+    bool is_claim = false;  ///< or lies on the host
+};
+
+[[nodiscard]] static Status read_json(JsonValue value, Volume& target) {
+    QuantityText capacity{target.capacity};
+    Present in_pod{target.in_pod};
+    Present claim{target.is_claim};
+    auto status = read_members(value, Field{"name", target.name},
+                               Nested{"emptyDisk", Field{"capacity", capacity}},
+                               Field{"containerDisk", in_pod}, Field{"ephemeral", in_pod},
+                               Field{"persistentVolumeClaim", claim}, Field{"dataVolume", claim},
+                               Field{"hostDisk", claim});
+    target.in_pod = target.in_pod || !target.capacity.empty();
+    return status;
+}
+
+/// One entry of status.migratedVolumes.
+struct MigratedVolume {
+    SharedText name;
+    SharedText asked;  ///< of its claim, which holds no less; KubeVirt counts the lesser of both
+};
+
+[[nodiscard]] static Status read_json(JsonValue value, MigratedVolume& target) {
+    QuantityText asked{target.asked};
+    return read_members(value, Field{"volumeName", target.name},
+                        Nested{"sourcePVCInfo", Nested{"requests", Field{"storage", asked}}});
+}
+
 namespace {
 
 /// Members of the specification that only matter for being there.
@@ -44,9 +132,16 @@ struct Demands {
     std::vector<SharedText> pod_affinity;
     std::vector<SharedText> pod_anti_affinity;
     std::vector<SharedText> launch_security;
-    std::vector<SharedText> devices;
+    Devices devices;
     std::optional<bool> dedicated_cpus;
 
+    void tell(Vmi& vmi) const {
+        vmi.shares_files = devices.filesystems;
+        vmi.holds_devices = devices.are_of_host();
+        vmi.other_demands = names();
+    }
+
+private:
     static bool has(const std::vector<SharedText>& keys, std::string_view key) {
         return std::find(keys.begin(), keys.end(), key) != keys.end();
     }
@@ -60,8 +155,8 @@ struct Demands {
             }
         };
         add(dedicated_cpus.value_or(false), "dedicatedCpuPlacement");
-        add(has(devices, "gpus"), "gpus");
-        add(has(devices, "hostDevices"), "hostDevices");
+        add(devices.gpus, "gpus");
+        add(devices.host_devices, "hostDevices");
         add(!launch_security.empty(), "launchSecurity");
         add(has(node_affinity, required), "nodeAffinity");
         add(has(pod_affinity, required), "podAffinity");
@@ -81,8 +176,36 @@ struct MemoryTexts {
     }
 };
 
+/// Where the disks are told that a migration copies along.
+struct DiskTexts {
+    std::vector<Volume> volumes;           ///< spec.volumes
+    std::vector<MigratedVolume> migrated;  ///< status.migratedVolumes
+    SharedText method;                     ///< status.migrationMethod
+
+    /// As KubeVirt chooses them (getDiskTargetsForMigration): no CD-ROM is copied, and of claims
+    /// those alone that are migrated.
+    void tell(Vmi& vmi, const std::vector<DiskEntry>& disks) const {
+        bool named = !migrated.empty();
+        for (const auto& volume : volumes) {
+            const bool is_copied =
+                !volume.is_claim && std::any_of(disks.begin(), disks.end(), [&volume](auto& disk) {
+                    return disk.name == volume.name && !disk.is_cdrom;
+                });
+            named = named || is_copied;
+            if (is_copied && volume.in_pod) {
+                vmi.copied_disks.push_back({.name = volume.name, .size = volume.capacity});
+            }
+        }
+        for (const auto& volume : migrated) {
+            vmi.copied_disks.push_back(
+                {.name = volume.name, .size = volume.asked, .claimed = true});
+        }
+        vmi.copies_unnamed = method == "BlockMigration" && !named;
+    }
+};
+
 /// What is told of how it is, read into what is given.
-auto status_into(Vmi& vmi, ActivePods& active_pods, QuantityText& memory) {
+auto status_into(Vmi& vmi, ActivePods& active_pods, QuantityText& memory, DiskTexts& disks) {
     return Nested{"status",
                   Field{"phase", vmi.phase},
                   Field{"reason", vmi.reason},
@@ -91,6 +214,8 @@ auto status_into(Vmi& vmi, ActivePods& active_pods, QuantityText& memory) {
                   Field{"activePods", active_pods},
                   Field{"conditions", vmi.conditions},
                   Field{"migrationState", vmi.migration},
+                  Field{"migrationMethod", disks.method},
+                  Field{"migratedVolumes", disks.migrated},
                   Nested{"machine", Field{"type", vmi.machine}},
                   Nested{"memory", Field{"guestCurrent", memory}},
                   Nested{"topologyHints", Field{"tscFrequency", vmi.tsc_hz}}};
@@ -109,7 +234,7 @@ Result<Vmi> decode_vmi(JsonObject& object) {
     Keys pod_affinity{demands.pod_affinity};
     Keys pod_anti_affinity{demands.pod_anti_affinity};
     Keys launch_security{demands.launch_security};
-    Keys devices{demands.devices};
+    DiskTexts disks;
     std::vector<SharedText> probe;
     Keys liveness{probe};
     ActivePods active_pods{vmi.active_pods};
@@ -120,21 +245,22 @@ Result<Vmi> decode_vmi(JsonObject& object) {
         Nested{"domain", cpu, Nested{"machine", Field{"type", vmi.machine_asked}},
                Nested{"memory", Field{"guest", memory_given}},
                Nested{"resources", Nested{"requests", Field{"memory", memory_asked}}},
-               Field{"launchSecurity", launch_security}, Field{"devices", devices}},
+               Field{"launchSecurity", launch_security}, Field{"devices", demands.devices}},
         Nested{"affinity", Field{"nodeAffinity", node_affinity}, Field{"podAffinity", pod_affinity},
                Field{"podAntiAffinity", pod_anti_affinity}},
         Field{"architecture", vmi.architecture},
         Field{"evictionStrategy", vmi.eviction_strategy},
         Field{"terminationGracePeriodSeconds", vmi.grace},
         Field{"livenessProbe", liveness},
-        Field{"nodeSelector", vmi.node_selector}};
+        Field{"nodeSelector", vmi.node_selector},
+        Field{"volumes", disks.volumes}};
     auto status = object.read(
         metadata(vmi.meta, Field{"labels", vmi.labels}, Field{"deletionTimestamp", vmi.deletion},
                  Nested{"annotations", Field{"kubevirt.io/eviction-source", vmi.eviction_source}}),
-        spec, status_into(vmi, active_pods, memory_now));
+        spec, status_into(vmi, active_pods, memory_now, disks));
     vmi.liveness_probe = !probe.empty();
-    vmi.shares_files = Demands::has(demands.devices, "filesystems");
-    vmi.other_demands = demands.names();
+    demands.tell(vmi);
+    disks.tell(vmi, demands.devices.disks);
     vmi.memory = memory.best();
     return decoded(std::move(vmi), std::move(status));
 }

@@ -57,6 +57,17 @@ struct ActivePod {
     bool operator==(const ActivePod&) const = default;
 };
 
+/// A disk of the guest that a migration copies along (dossier §8): its volume lies in the
+/// launcher's pod, or is moved to another claim. Not the small ones that KubeVirt makes, as for
+/// cloud-init.
+struct CopiedDisk {
+    SharedText name;
+    SharedText size;       ///< a quantity of bytes: what it can hold; empty: not told
+    bool claimed = false;  ///< of a claim that status.migratedVolumes names
+
+    bool operator==(const CopiedDisk&) const = default;
+};
+
 /// What we use of a kubevirt.io/v1 VirtualMachineInstance (dossier §9.2).
 struct Vmi {
     ObjectMeta meta;
@@ -83,6 +94,10 @@ struct Vmi {
     Labels node_selector;
     bool liveness_probe = false;  ///< spec.livenessProbe
     bool shares_files = false;    ///< spec.domain.devices.filesystems, which are virtiofs
+    bool holds_devices = false;   ///< of its host: gpus, hostDevices, or an interface with sriov
+    std::vector<CopiedDisk> copied_disks;
+    /// status.migrationMethod is BlockMigration, and nothing of it tells which disks those are.
+    bool copies_unnamed = false;
     /// What else of its specification ties it to certain nodes, by the names of the fields:
     /// "nodeAffinity", "launchSecurity", …. Preferences do not.
     std::vector<std::string> other_demands;
