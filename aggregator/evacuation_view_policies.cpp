@@ -3,16 +3,10 @@
 #include <utility>
 
 #include "aggregator/evacuation_view.h"
-#include "base/logging.h"
 #include "cluster/migration_numbers.h"
 #include "cluster/node_state.h"
 
 namespace scout::aggregator {
-namespace {
-
-constexpr std::string_view node_label = "kubevirt.io/nodeName";
-
-}  // namespace
 
 /// Of the VMI and of those that a policy with all its labels could be for as well: others of its
 /// namespace and node.
@@ -20,10 +14,8 @@ migration::ChosenVmi EvacuationView::chosen(const kube::Vmi& vmi, const kube::La
     migration::ChosenVmi chosen{.labels = cluster::plain_labels(vmi.labels),
                                 .space = cluster::plain_labels(space),
                                 .others = {}};
-    const auto node = vmi.labels.find(node_label);
-    sources_.vmis.each([&chosen, &vmi, &node](const auto& other) {
-        if (other->meta.space == vmi.meta.space && other->meta.uid != vmi.meta.uid &&
-            other->labels.find(node_label) == node) {
+    sources_.vmis.each([&chosen, &vmi](const auto& other) {
+        if (cluster::may_share_policy(vmi, *other)) {
             chosen.others.push_back(cluster::plain_labels(other->labels));
         }
     });
@@ -49,23 +41,13 @@ Result<cluster::MovePolicy> EvacuationView::move_policy(const NamedEvacuation& n
             policies.push_back(cluster::plain_policy(*policy));
         }
     });
-    const auto one = chosen(*seen, space->labels);
-    auto selectors = migration::selectors_of_one(policies, one);
-    if (!selectors) {
-        return fail(std::move(selectors.error()));
+    auto policy = migration::policy_of_one(policies, chosen(*seen, space->labels), escalation);
+    if (!policy) {
+        return fail(std::move(policy.error()));
     }
-    cluster::MovePolicy policy{
-        .escalation = escalation, .selectors = *std::move(selectors), .based_on = {}};
-    const auto matches = migration::matching_policies(policies, one.labels, one.space);
-    if (!matches.empty()) {
-        const auto& based_on = *matches.front().policy;
-        if (migration::is_forbidden(escalation, based_on.overrides)) {
-            return fail(Errc::refused, "policy " + log_value(based_on.name) + " forbids " +
-                                           std::string{migration::to_string(escalation)});
-        }
-        policy.based_on = based_on.name;
-    }
-    return policy;
+    return cluster::MovePolicy{.escalation = escalation,
+                               .selectors = std::move(policy->selectors),
+                               .based_on = std::move(policy->based_on)};
 }
 
 std::vector<EvacuationView::MoveWithPolicy> EvacuationView::moves_with_policy() const {

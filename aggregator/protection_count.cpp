@@ -11,6 +11,7 @@
 #include "aggregator/kubevirts.h"
 #include "base/logging.h"
 #include "cluster/migration_numbers.h"
+#include "cluster/move_policy.h"
 
 namespace scout::aggregator {
 namespace {
@@ -35,8 +36,11 @@ struct Moment {
         take(objects.launchers, launchers);
         take(objects.namespaces, namespaces);
         take(objects.nodes, nodes);
-        objects.policies.each(
-            [this](const auto& policy) { policies.push_back(cluster::plain_policy(*policy)); });
+        objects.policies.each([this](const auto& policy) {
+            if (!cluster::is_move_policy(*policy)) {
+                policies.push_back(cluster::plain_policy(*policy));
+            }
+        });
         if (registry != nullptr) {
             take_kubelets(*registry);
         }
@@ -73,6 +77,9 @@ ProtectionCount::Counts Moment::count() const {
     const cluster::ProtectionRules rules(cluster::kubevirt_in_force(kubevirts), config.get(),
                                          plugin.get(), policies);
     cluster::VmNeighbours neighbours(&kubelets);
+    for (const auto& vmi : vmis) {
+        neighbours.add(*vmi);
+    }
     for (const auto& pod : launchers) {
         neighbours.add(*pod);
     }

@@ -12,6 +12,7 @@ namespace json = boost::json;
 using migration::Escalation;
 
 constexpr std::string_view name_prefix = "virt-scout-move-";
+constexpr std::string_view node_label = "kubevirt.io/nodeName";
 
 json::object document(const migration::Labels& labels) {
     json::object out;
@@ -46,6 +47,11 @@ std::string move_policy_name(std::string_view vmi_uid) {
 bool is_move_policy(const kube::MigrationPolicy& policy) {
     return policy.meta.name.starts_with(name_prefix) &&
            policy.move_of == policy.meta.name.substr(name_prefix.size());
+}
+
+bool may_share_policy(const kube::Vmi& one, const kube::Vmi& other) {
+    return one.meta.space == other.meta.space && one.meta.uid != other.meta.uid &&
+           one.labels.find(node_label) == other.labels.find(node_label);
 }
 
 std::string move_policy_body(const MovePolicy& policy, std::string_view vmi_uid,

@@ -8,6 +8,7 @@
 #include <boost/json/object.hpp>
 
 #include "kube/objects/migration_policy.h"
+#include "kube/objects/vmi.h"
 #include "migration/escalation.h"
 #include "migration/migration_policy.h"
 
@@ -22,6 +23,9 @@ inline constexpr std::string_view move_policy_label = "virt-scout.io/move-of";
 
 /// By name and label: nobody else's is.
 [[nodiscard]] bool is_move_policy(const kube::MigrationPolicy& policy);
+
+/// They are of one namespace and node, so a policy that names all labels of one may be for both.
+[[nodiscard]] bool may_share_policy(const kube::Vmi& one, const kube::Vmi& other);
 
 /// What is asked for one VMI.
 struct MovePolicy {

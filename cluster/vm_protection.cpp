@@ -9,6 +9,8 @@
 #include "cluster/evacuation_facts.h"
 #include "cluster/launcher_grace.h"
 #include "cluster/migration_numbers.h"
+#include "cluster/move_policy.h"
+#include "cluster/node_state.h"
 #include "cluster/vm_placement.h"
 #include "kube/objects/new_pod.h"
 
@@ -32,6 +34,8 @@ constexpr const char* agent_advice = "see to virt-scout's agent on its node";
 constexpr const char* speed_advice =
     "raise the bandwidth or completionTimeoutPerGiB, or allow auto-converge or post-copy, in a "
     "MigrationPolicy or the KubeVirt object";
+constexpr const char* escalation_advice =
+    ", or spec.evacuation.escalation of the ScoutConfig for evacuations alone";
 
 migration::StopTimes times_of(const kube::Vmi& vmi, const kube::LauncherPod* launcher) {
     migration::StopTimes times{.vmi_grace = grace_of(vmi)};
@@ -40,6 +44,13 @@ migration::StopTimes times_of(const kube::Vmi& vmi, const kube::LauncherPod* lau
         times.pod_grace = launcher->grace;
     }
     return times;
+}
+
+/// As its launcher would tell: to a device or a mount of its host.
+bool is_tied(const kube::Vmi& vmi) {
+    const auto& demands = vmi.other_demands;
+    return vmi.holds_devices || vmi.shares_files ||
+           std::find(demands.begin(), demands.end(), "launchSecurity") != demands.end();
 }
 
 /// "DisksNotLiveMigratable (disk x is …)"
@@ -80,8 +91,11 @@ std::string advice_for(const migration::ProtectionFacts& facts,
             if (fits) {
                 return {};
             }
-            return answer.needed && *answer.needed > answer.budget.ends
-                       ? raise_advice(answer.budget.limit, *answer.needed)
+            if (answer.needed && *answer.needed > answer.budget.ends) {
+                return raise_advice(answer.budget.limit, *answer.needed);
+            }
+            return facts.subject.escalation == migration::Escalation::none
+                       ? std::string{speed_advice} + escalation_advice
                        : speed_advice;
         case ProtectionVerdict::strategy:
             return facts.strategy == migration::EvictionStrategy::external
@@ -109,12 +123,10 @@ void look_at_others(std::vector<VmProtection>& all, unsigned at_once) {
     };
     std::unordered_map<std::string_view, Queue> by_node;
     for (auto& each : all) {
-        const auto& forecast = each.answer.forecast;
-        if (each.answer.verdict == ProtectionVerdict::guarded && forecast) {
+        if (each.answer.verdict == ProtectionVerdict::guarded && each.answer.forecast) {
             auto& [vms, candidates] = by_node[each.node];
             vms.push_back(&each);
-            candidates.push_back(
-                {.duration = forecast->optimistic.duration, .left = each.answer.left()});
+            candidates.push_back({.duration = each.answer.duration(), .left = each.answer.left()});
         }
     }
     for (auto& [node, queue] : by_node) {
@@ -222,6 +234,9 @@ migration::ProtectionFacts ProtectionRules::facts_of(const kube::Vmi& vmi,
                      .downtime = std::nullopt,
                      .running = std::nullopt,
                      .remaining = std::nullopt};
+    facts.subject.escalation = rules_.escalation;
+    facts.subject.handed_off = vmi.migration && vmi.migration->is_under_way();
+    facts.subject.tied = is_tied(vmi);
     if (numbers.downtime_obeyed) {
         facts.subject.downtime = numbers.settings.max_downtime;
     }
@@ -232,20 +247,52 @@ migration::ProtectionFacts ProtectionRules::facts_of(const kube::Vmi& vmi,
     return facts;
 }
 
+/// Whether the leader could set the policy that its move would need.
+void ProtectionRules::look_at_policies(const kube::Vmi& vmi, const VmSurroundings& around,
+                                       migration::ProtectionFacts& facts) const {
+    if (around.space == nullptr) {
+        facts.missing =
+            "its move would have to be escalated, and its namespace, by whose labels "
+            "a policy would be its own, is not known";
+        return;
+    }
+    migration::ChosenVmi chosen{
+        .labels = plain_labels(vmi.labels), .space = plain_labels(*around.space), .others = {}};
+    if (around.on_node != nullptr) {
+        for (const auto* const other : *around.on_node) {
+            if (may_share_policy(vmi, *other)) {
+                chosen.others.push_back(plain_labels(other->labels));
+            }
+        }
+    }
+    if (auto policy = migration::policy_of_one(policies_, chosen, rules_.escalation); !policy) {
+        facts.escalation_refused = std::move(policy.error().message);
+    }
+}
+
 VmProtection ProtectionRules::judge(const kube::Vmi& vmi, const VmSurroundings& around) const {
-    const auto facts = facts_of(vmi, around);
+    auto facts = facts_of(vmi, around);
+    auto answer = migration::judge_protection(facts, {});
+    if (answer.verdict == ProtectionVerdict::guarded && answer.escalated) {
+        look_at_policies(vmi, around, facts);
+        answer = migration::judge_protection(facts, {});
+    }
     VmProtection out{.vmi = full_name(vmi.meta),
                      .node = vmi.node.str(),
                      .strategy = facts.strategy,
                      .strategy_of_cluster = vmi.eviction_strategy.empty(),
                      .memory = facts.subject.memory,
-                     .answer = migration::judge_protection(facts, {}),
+                     .answer = std::move(answer),
                      .advice = {},
                      .with_others = std::nullopt};
     out.advice = out.answer.verdict == ProtectionVerdict::no_hook
                      ? hook_on(vmi, around).advice
                      : advice_for(facts, out.answer, !out.strategy_of_cluster);
     return out;
+}
+
+void VmNeighbours::add(const kube::Vmi& vmi) {
+    vmis_[vmi.node.view()].push_back(&vmi);
 }
 
 void VmNeighbours::add(const kube::LauncherPod& pod) {
@@ -276,6 +323,9 @@ VmSurroundings VmNeighbours::of(const kube::Vmi& vmi) const {
     if (const auto space = spaces_.find(vmi.meta.space.view()); space != spaces_.end()) {
         around.space = space->second;
     }
+    if (const auto vmis = vmis_.find(vmi.node.view()); vmis != vmis_.end()) {
+        around.on_node = &vmis->second;
+    }
     if (kubelets_ != nullptr) {
         const auto kubelet = kubelets_->find(vmi.node.view());
         around.kubelet = kubelet == kubelets_->end() ? nullptr : &kubelet->second;
@@ -285,14 +335,17 @@ VmSurroundings VmNeighbours::of(const kube::Vmi& vmi) const {
 
 std::vector<VmProtection> vm_protections(const Objects& objects, const KubeletWords& kubelets) {
     const auto* const kubevirt = kubevirt_in_force(objects.kubevirts);
+    auto policies = objects.policies;
+    std::erase_if(policies, is_move_policy);
     const ProtectionRules rules(kubevirt, config_in_force(objects.configs), our_plugin(objects),
-                                plain_policies(objects.policies));
+                                plain_policies(policies));
     VmNeighbours neighbours(&kubelets);
     const auto add_all = [&neighbours](const auto& all) {
         for (const auto& each : all) {
             neighbours.add(each);
         }
     };
+    add_all(objects.vmis);
     add_all(objects.launchers);
     add_all(objects.namespaces);
     add_all(objects.nodes);

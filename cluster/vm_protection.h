@@ -46,13 +46,15 @@ struct VmSurroundings {
     const kube::LauncherPod* launcher = nullptr;  ///< the one in which it runs; null: as stock ones
     const kube::Labels* space = nullptr;          ///< labels of its namespace
     const migration::KubeletGraces* kubelet = nullptr;
+    const std::vector<const kube::Vmi*>* on_node = nullptr;  ///< VMIs of its node, itself too
     bool node_gone = false;  ///< there is no Node object of that name
 };
 
 /// What is the same for all VMs of a cluster, read once. Refers to the KubeVirt object; any thread.
 class ProtectionRules {
 public:
-    /// Each may be null. `plugin`: that of virt-scout.
+    /// Each may be null. `plugin`: that of virt-scout. `policies`: none made for a single move
+    /// (is_move_policy()).
     ProtectionRules(const kube::KubeVirt* kubevirt, const kube::ScoutConfig* config,
                     const kube::Plugin* plugin, std::vector<migration::MigrationPolicy> policies);
 
@@ -68,6 +70,8 @@ private:
     [[nodiscard]] Obstacle hook_on(const kube::Vmi& vmi, const VmSurroundings& around) const;
     [[nodiscard]] migration::ProtectionFacts facts_of(const kube::Vmi& vmi,
                                                       const VmSurroundings& around) const;
+    void look_at_policies(const kube::Vmi& vmi, const VmSurroundings& around,
+                          migration::ProtectionFacts& facts) const;
 
     const kube::KubeVirt* kubevirt_;
     EvacuationRules rules_;
@@ -81,6 +85,7 @@ class VmNeighbours {
 public:
     explicit VmNeighbours(const KubeletWords* kubelets = nullptr) : kubelets_(kubelets) {}
 
+    void add(const kube::Vmi& vmi);
     void add(const kube::LauncherPod& pod);
     void add(const kube::LabelledObject& space);
     /// Where none is added, nothing is said of nodes that are gone.
@@ -92,6 +97,7 @@ private:
     [[nodiscard]] const kube::LauncherPod* launcher_of(const kube::Vmi& vmi) const;
 
     const KubeletWords* kubelets_;
+    std::unordered_map<std::string_view, std::vector<const kube::Vmi*>> vmis_;  ///< by node
     std::unordered_multimap<std::string_view, const kube::LauncherPod*>
         launchers_;  ///< by VMI's uid
     std::unordered_map<std::string_view, const kube::Labels*> spaces_;

@@ -135,4 +135,23 @@ Result<PolicySelectors> selectors_of_one(const std::vector<MigrationPolicy>& pol
     return chosen;
 }
 
+Result<PolicyOfOne> policy_of_one(const std::vector<MigrationPolicy>& policies,
+                                  const ChosenVmi& vmi, Escalation escalation) {
+    auto selectors = selectors_of_one(policies, vmi);
+    if (!selectors) {
+        return fail(std::move(selectors.error()));
+    }
+    PolicyOfOne policy{.selectors = *std::move(selectors), .based_on = {}};
+    const auto matches = matching_policies(policies, vmi.labels, vmi.space);
+    if (!matches.empty()) {
+        const auto& based_on = *matches.front().policy;
+        if (is_forbidden(escalation, based_on.overrides)) {
+            return fail(Errc::refused, "policy " + based_on.name + " forbids " +
+                                           std::string{to_string(escalation)});
+        }
+        policy.based_on = based_on.name;
+    }
+    return policy;
+}
+
 }  // namespace scout::migration

@@ -80,4 +80,15 @@ struct ChosenVmi {
 [[nodiscard]] Result<PolicySelectors> selectors_of_one(const std::vector<MigrationPolicy>& policies,
                                                        const ChosenVmi& vmi);
 
+/// What the policy of one move says, all but its times.
+struct PolicyOfOne {
+    PolicySelectors selectors;
+    std::string based_on;  ///< name of the policy that is applied without it; empty: none is
+};
+
+/// Of `policies` none was made for a single move. Errors: refused, as selectors_of_one(), or where
+/// the policy in force forbids it.
+[[nodiscard]] Result<PolicyOfOne> policy_of_one(const std::vector<MigrationPolicy>& policies,
+                                                const ChosenVmi& vmi, Escalation escalation);
+
 }  // namespace scout::migration

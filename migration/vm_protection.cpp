@@ -109,6 +109,22 @@ std::string kubelet_text(const ProtectionFacts& facts) {
     return facts.kubelet->shutdown ? "" : "; when its node shuts down the kubelet waits for no pod";
 }
 
+/// Of a move that does not end in time by its policy.
+void judge_escalated(const ProtectionFacts& facts, const EscalatedMove& escalated,
+                     ProtectionAnswer& answer) {
+    const auto escalation = facts.subject.escalation;
+    const std::string word{to_string(escalation)};
+    if (!facts.escalation_refused.empty()) {
+        answer.why += "; with " + word + " it would end in time, but " + facts.escalation_refused;
+        return;
+    }
+    answer.verdict = ProtectionVerdict::guarded;
+    answer.why += "; with " + word + ", which evacuation.escalation allows, it takes " +
+                  in_seconds(escalated.duration) +
+                  (escalation == Escalation::post_copy ? " at worst" : " at best") +
+                  kubelet_text(facts);
+}
+
 void judge_time(const ProtectionFacts& facts, const MigrationForecast& forecast,
                 ProtectionAnswer& answer) {
     const auto& [optimistic, expected, pessimistic] = forecast;
@@ -120,6 +136,9 @@ void judge_time(const ProtectionFacts& facts, const MigrationForecast& forecast,
     if (!in_time(optimistic)) {
         answer.verdict = ProtectionVerdict::too_big;
         answer.why = "at best a move " + course_text(optimistic) + ", and " + budget;
+        if (answer.escalated) {
+            judge_escalated(facts, *answer.escalated, answer);
+        }
         return;
     }
     answer.verdict = ProtectionVerdict::guarded;
@@ -188,11 +207,15 @@ ProtectionAnswer judge_protection(const ProtectionFacts& facts, const MoveAssump
                             .budget = stop_budget(times),
                             .forecast = std::nullopt,
                             .needed = std::nullopt,
+                            .escalated = std::nullopt,
                             .why = {},
                             .kept = facts.reserve + outlook_of(facts.subject, assumed).abort_time};
     if (facts.subject.memory > 0) {
         answer.forecast = forecast_of(facts.subject, assumed);
         answer.needed = needed_for(*answer.forecast, answer.kept);
+        auto subject = facts.subject;
+        subject.left = answer.left();
+        answer.escalated = outlook_of(subject, assumed).escalated;
     }
     if (auto found = obstacle(facts)) {
         answer.verdict = found->first;

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "migration/convergence.h"
+#include "migration/escalation.h"
 #include "migration/evacuation_outlook.h"
 #include "migration/eviction.h"
 
@@ -53,6 +54,7 @@ struct ProtectionFacts {
     std::string no_hook;  ///< why nobody is asked before its guest is stopped; empty: an agent is
     std::string missing;  ///< what decides about that and is not known; empty: nothing
     MoveSubject subject;  ///< memory 0: not known
+    std::string escalation_refused;  ///< why it is not escalated after all; empty: it is
     std::optional<KubeletGraces> kubelet;       ///< none: nobody told
     std::chrono::milliseconds reserve{10'000};  ///< for the guest's own shutdown
 };
@@ -65,19 +67,28 @@ struct ProtectionAnswer {
     /// expected course or, where that does not end, the optimistic one. None: it would not help, or
     /// there is no forecast.
     std::optional<std::chrono::seconds> needed;
+    /// What a move of it would end in time by that does not by its policy; none: nothing does, or
+    /// it is not needed.
+    std::optional<EscalatedMove> escalated;
     std::string why;  ///< one sentence
 
     /// Of the budget, what a move of it cannot have: the guest's reserve, and what aborting a move
     /// that does not end would take.
     std::chrono::milliseconds kept{0};
 
+    /// How long the move of one that is guarded takes, by what it is begun for.
+    [[nodiscard]] std::chrono::milliseconds duration() const noexcept {
+        return escalated  ? escalated->duration
+               : forecast ? forecast->optimistic.duration
+                          : std::chrono::milliseconds{0};
+    }
     /// Until a move of it must have ended.
     [[nodiscard]] std::chrono::milliseconds left() const noexcept { return budget.ends - kept; }
 };
 
 /// What keeps the VM itself from being moved comes before what is amiss around it; time is looked
 /// at last. As when it is decided in earnest, a move that ends in time by the optimistic course is
-/// begun.
+/// begun, and one that does by what its escalation allows.
 [[nodiscard]] ProtectionAnswer judge_protection(const ProtectionFacts& facts,
                                                 const MoveAssumptions& assumed);
 

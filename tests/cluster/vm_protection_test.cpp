@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 
 #include "cluster/dump.h"
+#include "cluster/move_policy.h"
 #include "tests/support/test_data.h"
 
 namespace scout::cluster {
@@ -85,6 +86,19 @@ VmProtection only(const Objects& objects, const KubeletWords& kubelets = {}) {
     const auto all = vm_protections(objects, kubelets);
     EXPECT_THAT(all, SizeIs(1));
     return all.empty() ? VmProtection{} : all.front();
+}
+
+/// KubeVirt gives the move of web up halfway, and may be let pause it.
+void escalate(Objects& all, const char* escalation) {
+    auto& vmi = all.vmis.front();
+    vmi.memory = SharedText{"16Gi"};
+    vmi.labels = {{"app", "web"}, {"kubevirt.io/nodeName", "n1"}};
+    all.kubevirts.front().migrations.completion_seconds_per_gib = 1;
+    all.kubevirts.front().migrations.bandwidth = SharedText{"640M"};
+    all.configs.front().evacuation_escalation = SharedText{escalation};
+    all.namespaces.resize(1);
+    all.namespaces.front().meta.name = "shop";
+    all.namespaces.front().labels = {{"kubernetes.io/metadata.name", "shop"}};
 }
 
 struct Row {
@@ -189,6 +203,35 @@ const std::vector<Row> obstacles{
          all.policies.front().settings.bandwidth = SharedText{"1Mi"};
      },
      ProtectionVerdict::too_big, "given up", "MigrationPolicy"},
+    {"given up too early", [](auto& all) { escalate(all, "none"); }, ProtectionVerdict::too_big,
+     "given up", "or spec.evacuation.escalation of the ScoutConfig"},
+    {"the same, which escalation saves", [](auto& all) { escalate(all, "pause"); },
+     ProtectionVerdict::guarded, "with pause, which evacuation.escalation allows", "raise"},
+    {"the same, and its policy forbids it",
+     [](auto& all) {
+         escalate(all, "pause");
+         all.policies.resize(1);
+         all.policies.front().meta.name = "gold";
+         all.policies.front().selectors = {.space = {}, .vmi = {{"app", "web"}}};
+         all.policies.front().settings.allow_workload_disruption = false;
+     },
+     ProtectionVerdict::too_big, "but policy gold forbids pause", "raise"},
+    {"the same, and its namespace is not known",
+     [](auto& all) {
+         escalate(all, "pause");
+         all.namespaces.clear();
+     },
+     ProtectionVerdict::unknown, "namespace", ""},
+    {"the policy of a move that was escalated before is as none",
+     [](auto& all) {
+         escalate(all, "none");
+         all.policies.resize(1);
+         all.policies.front().meta.name = move_policy_name("uid of web");
+         all.policies.front().move_of = "uid of web";
+         all.policies.front().selectors = {.space = {}, .vmi = {{"app", "web"}}};
+         all.policies.front().settings.allow_workload_disruption = true;
+     },
+     ProtectionVerdict::too_big, "given up", "raise"},
 };
 
 TEST(VmProtectionTest, EachObstacleIsNamedWithWhatHelps) {
@@ -209,6 +252,23 @@ TEST(VmProtectionTest, EachObstacleIsNamedWithWhatHelps) {
             EXPECT_THAT(told.advice, HasSubstr(row.advice));
         }
     }
+}
+
+TEST(VmProtectionTest, AnotherVmWithTheSameLabelsKeepsItFromBeingEscalated) {
+    auto objects = guarded_shop();
+    escalate(objects, "pause");
+    objects.vmis.push_back(objects.vmis.front());
+    auto& other = objects.vmis.back();
+    other.meta.name = "twin";
+    other.meta.uid = "uid of twin";
+    other.labels = {{"app", "web"}, {"kubevirt.io/nodeName", "n1"}, {"more", ""}};
+
+    const auto all = vm_protections(objects);
+
+    ASSERT_THAT(all, SizeIs(2));
+    EXPECT_EQ(all[0].answer.verdict, ProtectionVerdict::too_big);
+    EXPECT_THAT(all[0].answer.why, HasSubstr("a policy would be for both"));
+    EXPECT_EQ(all[1].answer.verdict, ProtectionVerdict::guarded) << "its labels are more";
 }
 
 TEST(VmProtectionTest, VmsThatDoNotRunAreNotThere) {

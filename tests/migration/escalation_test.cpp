@@ -103,6 +103,23 @@ TEST(EscalationTest, ItsPolicyIsForItAlone) {
     EXPECT_THAT(shared.error().message, HasSubstr("for both"));
 }
 
+TEST(EscalationTest, ItsPolicyIsBasedOnTheOneInForceUnlessThatForbidsIt) {
+    const ChosenVmi vmi{.labels = web, .space = shop, .others = {}};
+    MigrationPolicy gold{.name = "gold",
+                         .selectors = PolicySelectors{.space = {}, .vmi = {{"app", "web"}}},
+                         .overrides = {}};
+    const auto allowed = policy_of_one({gold}, vmi, Escalation::pause);
+    ASSERT_TRUE(allowed) << allowed.error().message;
+    EXPECT_EQ(allowed->based_on, "gold");
+
+    gold.overrides.allow_workload_disruption = false;
+    const auto forbidden = policy_of_one({gold}, vmi, Escalation::pause);
+    ASSERT_FALSE(forbidden);
+    EXPECT_EQ(forbidden.error().code, Errc::refused);
+    EXPECT_EQ(forbidden.error().message, "policy gold forbids pause");
+    EXPECT_TRUE(policy_of_one({gold}, vmi, Escalation::auto_converge));
+}
+
 TEST(EscalationTest, WithoutTheLabelsThatKeepOthersOutThereIsNone) {
     EXPECT_FALSE(selectors_of_one({}, {.labels = {{"app", "web"}}, .space = shop, .others = {}}));
     EXPECT_FALSE(selectors_of_one({}, {.labels = web, .space = {{"team", "a"}}, .others = {}}));

@@ -173,6 +173,49 @@ TEST(VmProtectionTest, MoreIsNeededForMoreMemoryAndWorseLinks) {
     EXPECT_FALSE(judge_protection(facts, gigabyte_a_second).needed) << "time would not help";
 }
 
+/// 16 GiB, of which KubeVirt gives the move up halfway.
+ProtectionFacts given_up_early(Escalation escalation) {
+    auto facts = movable();
+    facts.subject.memory = 16 * gib;
+    facts.subject.resident = facts.subject.memory;
+    facts.subject.settings.completion_per_gib = 1s;
+    facts.subject.escalation = escalation;
+    return facts;
+}
+constexpr MoveAssumptions slow_link{.bandwidth = 640'000'000, .setup = 2s};
+
+TEST(VmProtectionTest, WhatEscalationSavesIsGuardedAndSaysSo) {
+    const auto without = judge_protection(given_up_early(Escalation::none), slow_link);
+    EXPECT_EQ(without.verdict, ProtectionVerdict::too_big);
+    EXPECT_FALSE(without.escalated);
+
+    const auto facts = given_up_early(Escalation::pause);
+    const auto with = judge_protection(facts, slow_link);
+
+    EXPECT_EQ(with.verdict, ProtectionVerdict::guarded) << with.why;
+    EXPECT_THAT(with.why, HasSubstr("is given up by KubeVirt"));
+    EXPECT_THAT(with.why, HasSubstr("with pause, which evacuation.escalation allows, it takes"));
+    ASSERT_TRUE(with.escalated);
+    EXPECT_EQ(with.duration(), with.escalated->duration);
+    auto subject = facts.subject;
+    subject.left = with.left();
+    EXPECT_EQ(with.escalated, outlook_of(subject, slow_link).escalated) << "as is decided then";
+}
+
+TEST(VmProtectionTest, EscalationThatCannotBeSavesNothing) {
+    auto facts = given_up_early(Escalation::pause);
+    facts.escalation_refused = "policy gold forbids pause";
+    const auto refused = judge_protection(facts, slow_link);
+    EXPECT_EQ(refused.verdict, ProtectionVerdict::too_big);
+    EXPECT_THAT(refused.why, HasSubstr("with pause it would end in time, but policy gold"));
+
+    facts = given_up_early(Escalation::pause);
+    facts.subject.handed_off = true;
+    const auto late = judge_protection(facts, slow_link);
+    EXPECT_EQ(late.verdict, ProtectionVerdict::too_big) << "it keeps to what it was handed off by";
+    EXPECT_THAT(late.why, testing::Not(HasSubstr("pause")));
+}
+
 TEST(VmProtectionTest, TheKubeletsTimeIsThatOfItsBestWay) {
     EXPECT_EQ(longest_grace({}, 60s), 1s);
     EXPECT_EQ(longest_grace({.soft = 300s, .shutdown = {}}, 60s), 60s) << "the pod's own";
