@@ -84,6 +84,14 @@ migration::MigrationSettings numbers_from(const v1::MigrationNumbers& numbers) {
             .progress = in_range(numbers.progress_seconds())};
 }
 
+migration::CopiedDisks disks_from(const v1::MigrationNumbers& numbers) {
+    // More than any storage has; sums stay in range.
+    constexpr std::uint64_t most_bytes = std::uint64_t{1} << 56U;
+    const auto all = std::min(numbers.disk_bytes(), most_bytes);
+    return {.bytes = {.least = 0, .likely = all, .most = all},
+            .counted = std::min(numbers.counted_disk_bytes(), all)};
+}
+
 StepOutcome outcome_from(v1::EvacuationResult::Outcome outcome) {
     switch (outcome) {
         case v1::EvacuationResult::DONE:
@@ -166,6 +174,7 @@ EvacuationFacts from_wire(const v1::EvacuationFacts& facts) {
     EvacuationFacts out{.vmi_uid = wire::cut(facts.vmi_uid()),
                         .numbers = facts.has_numbers() ? numbers_from(facts.numbers())
                                                        : migration::MigrationSettings{},
+                        .disks = disks_from(facts.numbers()),
                         .escalated = facts.numbers().escalated(),
                         .slots = std::max(1U, facts.slots())};
     if (facts.has_vmi()) {

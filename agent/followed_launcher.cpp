@@ -23,6 +23,7 @@ constexpr std::uint64_t kib = 1024;
 constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
 /// No guest has, or writes, more; products of what a launcher says stay in range.
 constexpr std::uint64_t most_units = std::uint64_t{1} << 40U;
+constexpr std::uint64_t most_bytes = std::uint64_t{1} << 56U;
 
 std::uint64_t bytes(std::uint64_t count, std::uint64_t unit) {
     return std::min(count, most_units) * unit;
@@ -132,6 +133,7 @@ void FollowedLauncher::take(const EvacuationFacts& facts, const Clock& clock) {
     const auto now = clock.steady();
     numbers_ = facts.numbers;
     downtime_ = facts.downtime;
+    disks_ = facts.disks;
     escalated_ = facts.escalated;
     next_evacuation_.reset();
     if (facts.next_evacuation) {
@@ -271,9 +273,23 @@ migration::StopTimes FollowedLauncher::times() const {
     return times;
 }
 
+/// Its launcher knows what is in use, and its leader how much that may become.
+migration::CopiedDisks FollowedLauncher::disks() const {
+    auto disks = disks_;
+    if (stats_) {
+        const auto in_use = std::min(stats_->pod_disks.bytes, most_bytes);
+        disks.bytes.least = in_use;
+        disks.bytes.likely = std::max(disks.bytes.likely, in_use);
+        disks.bytes.most = std::max(disks.bytes.most, in_use);
+        disks.counted += std::min(stats_->pod_disks.counted, in_use);
+    }
+    return disks;
+}
+
 migration::MoveSubject FollowedLauncher::subject(SteadyTime now) const {
     migration::MoveSubject subject{
         .memory = bytes(memory_kib_, kib), .settings = numbers_, .downtime = downtime_};
+    subject.disks = disks();
     subject.liveness_kill = liveness_kill_;
     subject.handler_stops = handler_stops_;
     subject.pod_failed = pod_ && pod_->phase == "Failed";

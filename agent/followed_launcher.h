@@ -107,6 +107,7 @@ public:
 private:
     [[nodiscard]] migration::MoveSubject subject(SteadyTime now) const;
     [[nodiscard]] migration::StopTimes times() const;
+    [[nodiscard]] migration::CopiedDisks disks() const;
     void take_moves(std::vector<migration::MoveFacts> moves, bool live, SteadyTime now);
     void keep(const launcher::Domain& domain);
     void settle();
@@ -145,6 +146,7 @@ private:
     std::optional<ToldPod> pod_;
     migration::MigrationSettings numbers_;
     std::optional<std::chrono::milliseconds> downtime_;
+    migration::CopiedDisks disks_;  ///< as its leader tells
     std::optional<SteadyTime> running_since_;
     std::optional<SteadyTime> next_evacuation_;  ///< KubeVirt begins none before
     migration::Outlook outlook_;

@@ -132,6 +132,7 @@ struct EvacuationFacts {
     std::optional<ToldPod> pod;
     migration::MigrationSettings numbers;
     std::optional<std::chrono::milliseconds> downtime;  ///< if obeyed
+    migration::CopiedDisks disks;                       ///< nothing is known to be in use of them
     bool escalated = false;  ///< the numbers are of a policy that was made for this move
     unsigned slots = 1;
     /// Before then KubeVirt begins no evacuation of it; none: it does not wait.

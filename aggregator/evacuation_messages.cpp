@@ -150,6 +150,10 @@ v1::MigrationNumbers to_wire(const cluster::MigrationNumbers& numbers) {
         out.set_max_downtime_ms(settings.max_downtime.count());
     }
     out.set_escalated(numbers.escalated);
+    if (numbers.disks.bytes.most > 0) {
+        out.set_disk_bytes(numbers.disks.bytes.most);
+        out.set_counted_disk_bytes(numbers.disks.counted);
+    }
     return out;
 }
 

@@ -9,6 +9,7 @@
 
 #include "cluster/evacuation_rules.h"
 #include "cluster/move_policy.h"
+#include "cluster/name_list.h"
 #include "cluster/node_state.h"
 #include "migration/quantity.h"
 
@@ -16,6 +17,7 @@ namespace scout::cluster {
 namespace {
 
 constexpr std::string_view stall_gate = "MigrationStallDetection";
+constexpr std::uint64_t most_disk = std::uint64_t{1} << 50U;
 
 template <class Duration>
 std::optional<Duration> duration_of(const std::optional<std::int64_t>& said) {
@@ -49,6 +51,12 @@ unsigned limit(const std::optional<std::int64_t>& said, unsigned otherwise) noex
 const kube::MigrationState* under_way(const kube::Vmi& vmi) noexcept {
     const auto& last = vmi.migration;
     return last && last->is_under_way() ? &*last : nullptr;
+}
+
+/// None: it is not told, or is no number of bytes.
+std::optional<std::uint64_t> size_of(const kube::CopiedDisk& disk) {
+    const auto size = migration::Quantity::parse(disk.size.view());
+    return size ? std::optional{size->rounded_up()} : std::nullopt;
 }
 
 /// Null: it goes by none, or by one that is not there any more.
@@ -100,6 +108,45 @@ std::uint64_t memory_of(const kube::Vmi& vmi) {
     return memory ? memory->rounded_up() : 0;
 }
 
+migration::CopiedDisks copied_disks(const kube::Vmi& vmi) {
+    migration::CopiedDisks out;
+    for (const auto& disk : vmi.copied_disks) {
+        // More than any storage has; sums stay in range.
+        const auto size = std::min(size_of(disk).value_or(0), most_disk);
+        out.bytes.most += size;
+        out.counted += disk.claimed ? size : 0;
+    }
+    out.bytes.likely = out.bytes.most;
+    return out;
+}
+
+std::string copied_disks_text(const kube::Vmi& vmi) {
+    if (vmi.copies_unnamed) {
+        return "a move copies disks (migrationMethod BlockMigration), and the VMI does not tell "
+               "which: how long it takes cannot be forecast";
+    }
+    std::vector<std::string> known;
+    std::vector<std::string> unknown;
+    for (const auto& disk : vmi.copied_disks) {
+        if (size_of(disk)) {
+            known.push_back(disk.name.str() + " (" + disk.size.str() + ")");
+        } else {
+            unknown.push_back(disk.name.str());
+        }
+    }
+    std::string out;
+    if (!known.empty()) {
+        out = "a move also copies what is in use of disk " + first_names(known) +
+              ": nothing at best, and all of it is expected";
+    }
+    if (!unknown.empty()) {
+        out += (out.empty() ? "" : "; ") +
+               std::string{"a move also copies what is in use of disk "} + first_names(unknown) +
+               ", which no forecast counts: its size is not told";
+    }
+    return out;
+}
+
 migration::MigrationOverrides overrides_of(const kube::KubeVirt* kubevirt) {
     return kubevirt == nullptr ? migration::MigrationOverrides{} : overrides(kubevirt->migrations);
 }
@@ -109,6 +156,7 @@ MigrationNumbers migration_numbers(const kube::Vmi& vmi, const kube::Labels& spa
                                    const kube::KubeVirt* kubevirt) {
     MigrationNumbers numbers;
     numbers.downtime_obeyed = lists_gate(kubevirt, stall_gate);
+    numbers.disks = copied_disks(vmi);
     if (const auto* const moving = under_way(vmi); moving != nullptr && moving->settings) {
         // Of KubeVirt's own defaults, its object, and the policy.
         numbers.settings = migration::settings_in_force(overrides(*moving->settings), nullptr);

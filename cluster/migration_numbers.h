@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "kube/objects/kubevirt.h"
 #include "kube/objects/migration_policy.h"
 #include "kube/objects/vmi.h"
+#include "migration/convergence.h"
 #include "migration/migration_policy.h"
 #include "migration/migration_settings.h"
 
@@ -30,6 +32,13 @@ namespace scout::cluster {
 /// Bytes of the guest's memory; 0: it is not told.
 [[nodiscard]] std::uint64_t memory_of(const kube::Vmi& vmi);
 
+/// What a migration of the VMI copies beside its memory, as far as it tells sizes: of what is in
+/// use it tells nothing, so that may be none.
+[[nodiscard]] migration::CopiedDisks copied_disks(const kube::Vmi& vmi);
+
+/// Which disks those are, and of which no forecast can be made, for people; empty: there are none.
+[[nodiscard]] std::string copied_disks_text(const kube::Vmi& vmi);
+
 /// What the KubeVirt object says; it may be null.
 [[nodiscard]] migration::MigrationOverrides overrides_of(const kube::KubeVirt* kubevirt);
 
@@ -37,6 +46,7 @@ struct MigrationNumbers {
     migration::MigrationSettings settings;
     bool downtime_obeyed = false;  ///< by the gate MigrationStallDetection
     bool escalated = false;        ///< by a policy for one move of this VMI (move_policy.h)
+    migration::CopiedDisks disks;  ///< copied_disks()
 
     bool operator==(const MigrationNumbers&) const = default;
 };

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cluster/judge_node.h"
+#include "cluster/migration_numbers.h"
 #include "cluster/node_state.h"
 #include "cluster/vm_scheduling.h"
 #include "migration/frozen_selectors.h"
@@ -249,6 +250,9 @@ std::vector<std::string> notes_of(const Objects& objects, const kube::Vmi& vmi,
     }
     if (auto devices = migration::not_judged(search.cpu()); !devices.empty()) {
         notes.push_back(std::move(devices));
+    }
+    if (auto copied = copied_disks_text(vmi); !copied.empty()) {
+        notes.push_back(std::move(copied));
     }
     return notes;
 }

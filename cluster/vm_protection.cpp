@@ -234,6 +234,8 @@ migration::ProtectionFacts ProtectionRules::facts_of(const kube::Vmi& vmi,
                      .downtime = std::nullopt,
                      .running = std::nullopt,
                      .remaining = std::nullopt};
+    facts.subject.disks = numbers.disks;
+    facts.copied = copied_disks_text(vmi);
     facts.subject.escalation = rules_.escalation;
     facts.subject.handed_off = vmi.migration && vmi.migration->is_under_way();
     facts.subject.tied = is_tied(vmi);

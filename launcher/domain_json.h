@@ -85,6 +85,15 @@ struct JobInfo {
 };
 
 /// The answer of GetDomainStats, what we use of it. Memory in KiB.
+/// Disks in its pod: the files of container, ephemeral and empty disks, of which a migration copies
+/// what the guest wrote.
+struct PodDisks {
+    std::uint64_t bytes = 0;    ///< that are in use
+    std::uint64_t counted = 0;  ///< of these in the launcher's completion limit: no empty disks
+
+    friend bool operator==(const PodDisks&, const PodDisks&) = default;
+};
+
 struct DomainStats {
     std::string name;  ///< of the domain: "<namespace>_<name>"
     std::string uuid;
@@ -92,8 +101,9 @@ struct DomainStats {
     std::optional<std::uint64_t> rss_kib;        ///< of the QEMU process
     std::optional<std::uint64_t> unused_kib;     ///< as the guest tells
     std::optional<std::uint64_t> available_kib;  ///< as the guest tells
-    JobInfo job;                                 ///< empty: no migration goes on
-    std::optional<std::uint64_t> dirty_mib_s;    ///< MiB/s, the last one that was measured
+    PodDisks pod_disks;
+    JobInfo job;                               ///< empty: no migration goes on
+    std::optional<std::uint64_t> dirty_mib_s;  ///< MiB/s, the last one that was measured
 
     friend bool operator==(const DomainStats&, const DomainStats&) = default;
 };

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "kube/json.h"
 #include "launcher/domain_json.h"
@@ -21,7 +25,42 @@ struct Counter {
     }
 };
 
+/// One image of a disk. Those of one disk follow each other, the one that is written to first.
+struct Block {
+    std::string disk;
+    std::string path;
+    Counter physical;  ///< what it takes of its host
+};
+
+[[nodiscard]] Status read_json(kube::JsonValue value, Block& target) {
+    return kube::read_members(value, Field{"Name", target.disk}, Field{"Path", target.path},
+                              Field{"PhysicalSet", target.physical.set},
+                              Field{"Physical", target.physical.value});
+}
+
+/// Where KubeVirt keeps them; its launcher counts the size of all files below the first one.
+constexpr std::string_view ephemeral_folder = "/var/run/kubevirt-ephemeral-disks/";
+constexpr std::string_view empty_disk_folder = "/var/run/libvirt/empty-disks/";
+
+PodDisks pod_disks(const std::vector<Block>& blocks) {
+    constexpr std::uint64_t most = std::uint64_t{1} << 50U;
+    PodDisks out;
+    std::string_view before;
+    for (const auto& block : blocks) {
+        const bool is_backing =
+            !block.disk.empty() && block.disk == std::exchange(before, block.disk);
+        const bool counts = block.path.starts_with(ephemeral_folder);
+        if (!is_backing && (counts || block.path.starts_with(empty_disk_folder))) {
+            const auto bytes = std::min(block.physical.told().value_or(0), most);
+            out.bytes += bytes;
+            out.counted += counts ? bytes : 0;
+        }
+    }
+    return out;
+}
+
 struct Counters {
+    std::vector<Block> blocks;
     Counter total, rss, unused, available, data_total, data_processed, data_remaining, memory_bps,
         written, dirty_rate;
 };
@@ -48,6 +87,7 @@ Status read_stats(kube::JsonObject& object, DomainStats& stats, Counters& of) {
                      Field{"MemDirtyRateSet", of.written.set},
                      Field{"MemDirtyRate", of.written.value}};
     return object.read(Field{"Name", stats.name}, Field{"UUID", stats.uuid}, memory, job,
+                       Field{"Block", of.blocks},
                        Nested{"DirtyRate", Field{"MegabytesPerSecondSet", of.dirty_rate.set},
                               Field{"MegabytesPerSecond", of.dirty_rate.value}});
 }
@@ -70,6 +110,7 @@ Result<std::optional<DomainStats>> parse_domain_stats(std::string json) {
     stats.rss_kib = counters.rss.told();
     stats.unused_kib = counters.unused.told();
     stats.available_kib = counters.available.told();
+    stats.pod_disks = pod_disks(counters.blocks);
     stats.job = {.data_total = counters.data_total.told(),
                  .data_processed = counters.data_processed.told(),
                  .data_remaining = counters.data_remaining.told(),

@@ -23,13 +23,14 @@ constexpr unsigned most_passes = 100'000;
 
 struct Assumption {
     double memory;
+    double disks;
     double dirty_rate;
     double link;
     double bandwidth;  ///< what the policy leaves of the link
 };
 
 Seconds completion_of(const MigrationLoad& load, const MigrationSettings& settings) {
-    return completion_limit(settings, load.memory.most + load.disks);
+    return completion_limit(settings, load.memory.most + load.disks.counted);
 }
 
 class Course {
@@ -42,7 +43,7 @@ public:
           limit_(completion_of(load, settings)),
           setup_(load.setup),
           time_(load.start),
-          whole_(assumed.memory + static_cast<double>(load.disks)),
+          whole_(assumed.memory + assumed.disks),
           left_(whole_) {}
 
     [[nodiscard]] MigrationCourse run() {
@@ -173,16 +174,17 @@ std::string_view to_string(MigrationEnd end) noexcept {
 MigrationForecast forecast(const MigrationLoad& load, const MigrationSettings& settings,
                            std::optional<std::chrono::milliseconds> downtime) {
     const auto run = [&load, &settings, pause = downtime.value_or(default_downtime)](
-                         std::uint64_t memory, std::uint64_t dirty, std::uint64_t link) {
-        const Assumption assumed{.memory = static_cast<double>(memory),
-                                 .dirty_rate = static_cast<double>(dirty),
+                         std::uint64_t Range::* end, std::uint64_t link) {
+        const Assumption assumed{.memory = static_cast<double>(load.memory.*end),
+                                 .disks = static_cast<double>(load.disks.bytes.*end),
+                                 .dirty_rate = static_cast<double>(load.dirty_rate.*end),
                                  .link = static_cast<double>(link),
                                  .bandwidth = capped(link, settings)};
         return Course(assumed, load, settings, pause).run();
     };
-    return {.optimistic = run(load.memory.least, load.dirty_rate.least, load.bandwidth.most),
-            .expected = run(load.memory.likely, load.dirty_rate.likely, load.bandwidth.likely),
-            .pessimistic = run(load.memory.most, load.dirty_rate.most, load.bandwidth.least)};
+    return {.optimistic = run(&Range::least, load.bandwidth.most),
+            .expected = run(&Range::likely, load.bandwidth.likely),
+            .pessimistic = run(&Range::most, load.bandwidth.least)};
 }
 
 }  // namespace scout::migration

@@ -22,11 +22,19 @@ struct Range {
     friend bool operator==(const Range&, const Range&) = default;
 };
 
+/// Disks that a migration copies along.
+struct CopiedDisks {
+    Range bytes;                ///< from what is known to be in use to all that they can hold
+    std::uint64_t counted = 0;  ///< what the launcher's completion limit counts of them
+
+    friend bool operator==(const CopiedDisks&, const CopiedDisks&) = default;
+};
+
 struct MigrationLoad {
     Range memory;      ///< pages that are not zero: from what is resident to all of the guest's
     Range dirty_rate;  ///< what the guest writes to; the same page twice in a second counts once
     Range bandwidth;   ///< of the link, whatever the policy allows
-    std::uint64_t disks = 0;             ///< local ones that are copied along
+    CopiedDisks disks;
     std::chrono::milliseconds setup{0};  ///< until the launcher is asked to migrate
     /// From then until the first page moves: libvirt starts QEMU on the target. The launcher's
     /// limits count from its beginning.

@@ -24,6 +24,7 @@ MigrationLoad load_of(const MoveSubject& subject, const MoveAssumptions& assumed
             .bandwidth = {.least = assumed.bandwidth / worst,
                           .likely = assumed.bandwidth / shared,
                           .most = assumed.bandwidth},
+            .disks = subject.disks,
             .setup = setup};
 }
 
@@ -57,6 +58,8 @@ std::optional<milliseconds> rest_of(MoveSubject subject, std::uint64_t remaining
     const auto rest = subject.resident && !copies_disks ? std::min(remaining, whole) : remaining;
     const auto speed = subject.copy_speed.value_or(assumed.bandwidth);
     assumed.bandwidth = std::max(assumed.bandwidth, speed);
+    // What is left of them is part of the rest.
+    subject.disks.bytes = {};
     const auto by_link = best_case(subject, assumed, rest, milliseconds{0});
     if (!by_link || !subject.copy_speed) {
         return by_link;

@@ -33,6 +33,7 @@ struct MoveSubject {
     std::uint64_t memory = 0;                 ///< all that it has
     std::optional<std::uint64_t> resident;    ///< of that, what is in use
     std::optional<std::uint64_t> dirty_rate;  ///< bytes per second that it writes to
+    CopiedDisks disks;                        ///< whole ones, also while its migration runs
     MigrationSettings settings;
     /// What QEMU may stop it for, where KubeVirt says it.
     std::optional<std::chrono::milliseconds> downtime;

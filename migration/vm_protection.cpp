@@ -222,6 +222,7 @@ ProtectionAnswer judge_protection(const ProtectionFacts& facts, const MoveAssump
         answer.why = std::move(found->second);
     } else if (answer.forecast) {
         judge_time(facts, *answer.forecast, answer);
+        answer.why += facts.copied.empty() ? std::string{} : "; " + facts.copied;
     }
     return answer;
 }

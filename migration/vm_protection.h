@@ -55,6 +55,7 @@ struct ProtectionFacts {
     std::string missing;  ///< what decides about that and is not known; empty: nothing
     MoveSubject subject;  ///< memory 0: not known
     std::string escalation_refused;  ///< why it is not escalated after all; empty: it is
+    std::string copied;  ///< what is to be said of disks that a move copies; empty: nothing
     std::optional<KubeletGraces> kubelet;       ///< none: nobody told
     std::chrono::milliseconds reserve{10'000};  ///< for the guest's own shutdown
 };

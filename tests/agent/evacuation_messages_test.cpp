@@ -107,6 +107,8 @@ v1::EvacuationFacts facts_of_u() {
     numbers.set_completion_seconds_per_gib(150);
     numbers.set_max_downtime_ms(900);
     numbers.set_escalated(true);
+    numbers.set_disk_bytes(100U << 20U);
+    numbers.set_counted_disk_bytes(20U << 20U);
     facts.set_slots(5);
     facts.set_next_evacuation_unix_ms(1'700'000'000'500);
     return facts;
@@ -131,6 +133,9 @@ TEST(EvacuationMessagesTest, FactsComeIn) {
     EXPECT_EQ(taken.pod->grace, std::nullopt);
     EXPECT_TRUE(taken.numbers.allow_post_copy);
     EXPECT_TRUE(taken.escalated);
+    EXPECT_EQ(taken.disks, (migration::CopiedDisks{
+                               .bytes = {.least = 0, .likely = 100U << 20U, .most = 100U << 20U},
+                               .counted = 20U << 20U}));
     EXPECT_EQ(taken.numbers.bandwidth.rounded_down(), 64U << 20U);
     EXPECT_EQ(taken.downtime, 900ms);
     EXPECT_EQ(taken.slots, 5U);
@@ -146,6 +151,7 @@ TEST(EvacuationMessagesTest, WhatIsNotToldIsNotKnown) {
     EXPECT_EQ(taken.slots, 1U);
     EXPECT_FALSE(taken.next_evacuation);
     EXPECT_EQ(taken.numbers, migration::MigrationSettings{});
+    EXPECT_EQ(taken.disks, migration::CopiedDisks{});
     v1::EvacuationFacts unknown;
     unknown.mutable_vmi()->set_eviction_strategy("Sideways");
     EXPECT_EQ(from_wire(unknown).vmi->facts.strategy, migration::EvictionStrategy::none);

@@ -201,6 +201,21 @@ TEST_F(EvacuationTimeTest, NumbersOfALauncherTellWhatFits) {
     EXPECT_THAT(steps, testing::Not(Contains("evict")));
 }
 
+TEST_F(EvacuationTimeTest, DisksInThePodAreCopiedTooAndMayBeTooMuch) {
+    hear_rules();
+    vm("a");
+    say("p1", marked("a"));
+    numbers.rss_kib = 1024;
+    numbers.pod_disks.bytes = 10'000'000'000;
+    settle();
+    EXPECT_EQ(allowed("a"), false) << "8 s over 10 Gbit/s";
+    vm("b");
+    say("p2", marked("b"));
+    numbers.pod_disks.bytes = 100'000'000'000;
+    settle();
+    EXPECT_EQ(allowed("b"), true) << "80 s";
+}
+
 TEST_F(EvacuationTimeTest, GuestThatWritesTooFastIsMovedByAPolicyOfItsOwnWhereThatIsWanted) {
     for (const auto escalation : {migration::Escalation::none, migration::Escalation::pause}) {
         const bool wanted = escalation == migration::Escalation::pause;

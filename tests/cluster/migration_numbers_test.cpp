@@ -35,6 +35,28 @@ TEST(MigrationNumbersTest, PoliciesLieOverTheKubeVirtObjectAndThatOverItsDefault
               migration::Quantity{1ULL << 30U});
 }
 
+TEST(MigrationNumbersTest, DisksThatAreCopiedCountByTheirSizes) {
+    kube::Vmi vmi;
+    EXPECT_EQ(copied_disks_text(vmi), "");
+    vmi.copied_disks = {{.name = SharedText{"data"}, .size = SharedText{"100Gi"}},
+                        {.name = SharedText{"moved"}, .size = SharedText{"20Gi"}, .claimed = true},
+                        {.name = SharedText{"image"}, .size = SharedText{}}};
+    const auto disks = migration_numbers(vmi, {}, {}, nullptr).disks;
+    EXPECT_EQ(disks.bytes,
+              (migration::Range{.least = 0, .likely = 120ULL << 30U, .most = 120ULL << 30U}))
+        << "of what is in use nothing is told";
+    EXPECT_EQ(disks.counted, 20ULL << 30U) << "KubeVirt counts no empty disks";
+    const auto text = copied_disks_text(vmi);
+    EXPECT_NE(text.find("data (100Gi), moved (20Gi)"), std::string::npos) << text;
+    EXPECT_NE(text.find("image, which no forecast counts"), std::string::npos) << text;
+
+    vmi.copied_disks = {{.name = SharedText{"odd"}, .size = SharedText{"99999999999Ei"}}};
+    EXPECT_LE(copied_disks(vmi).bytes.most, 1ULL << 50U);
+    vmi.copied_disks.clear();
+    vmi.copies_unnamed = true;
+    EXPECT_NE(copied_disks_text(vmi).find("cannot be forecast"), std::string::npos);
+}
+
 TEST(MigrationNumbersTest, APolicyOfThisMoveIsToldFromOthers) {
     kube::Vmi vmi;
     vmi.meta.uid = "u-1";

@@ -232,6 +232,13 @@ const std::vector<Row> obstacles{
          all.policies.front().settings.allow_workload_disruption = true;
      },
      ProtectionVerdict::too_big, "given up", "raise"},
+    {"a large disk is copied too",
+     [](auto& all) {
+         all.vmis.front().copied_disks = {
+             {.name = SharedText{"data"}, .size = SharedText{"100Gi"}}};
+     },
+     ProtectionVerdict::guarded, "in use of disk data (100Gi): nothing at best",
+     "terminationGracePeriodSeconds: "},
 };
 
 TEST(VmProtectionTest, EachObstacleIsNamedWithWhatHelps) {

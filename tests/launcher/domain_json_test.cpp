@@ -235,6 +235,22 @@ TEST(DomainJsonTest, CountersCountOnlyWhereTheyAreSet) {
     EXPECT_FALSE(parse_domain_stats("7"));
 }
 
+TEST(DomainJsonTest, DisksInThePodCountByWhatTheyTake) {
+    const auto stats = parse_domain_stats(R"({"Name":"shop_web","Block":[
+        {"Name":"vda","PathSet":true,"Path":"/var/run/kubevirt-ephemeral-disks/disk-data/r/disk.qcow2",
+         "PhysicalSet":true,"Physical":5},
+        {"Name":"vda","PathSet":true,"Path":"/var/run/kubevirt-ephemeral-disks/image","PhysicalSet":true,
+         "Physical":100},
+        {"Name":"vdb","Path":"/var/run/libvirt/empty-disks/data.qcow2","PhysicalSet":true,"Physical":70},
+        {"Name":"vdc","Path":"/var/run/libvirt/empty-disks/more.qcow2","PhysicalSet":false,"Physical":9},
+        {"Name":"vdd","Path":"/var/run/kubevirt-private/vmi-disks/root/disk.img","PhysicalSet":true,
+         "Physical":1000}]})");
+
+    ASSERT_TRUE(stats && *stats) << stats.error().message;
+    EXPECT_EQ((*stats)->pod_disks, (PodDisks{.bytes = 75, .counted = 5}));
+    EXPECT_EQ(parse_domain_stats(R"({"Name":"a","Block":null})").value()->pod_disks, PodDisks{});
+}
+
 /// What a launcher of 1.9.0 answers.
 class CapturedLauncherTest : public testing::Test {
 protected:

@@ -155,9 +155,30 @@ TEST(ForecastTest, ThePolicysBandwidthLimitsTheLink) {
 
 TEST(ForecastTest, LocalDisksAndTheSetUpTakeTheirTime) {
     auto with_disk = load(gibibyte, 0, 512 * mebibyte);
-    with_disk.disks = 4 * gibibyte;
+    with_disk.disks = {
+        .bytes = {.least = 4 * gibibyte, .likely = 4 * gibibyte, .most = 4 * gibibyte},
+        .counted = 0};
     with_disk.setup = 1500ms;
     EXPECT_EQ(course(with_disk).duration, 11'500ms);
+}
+
+TEST(ForecastTest, TheLimitIsLongerForThoseDisksThatKubeVirtCounts) {
+    MigrationSettings settings;
+    settings.completion_per_gib = 2s;
+    auto with_disk = load(gibibyte, 0, 512 * mebibyte);
+    with_disk.disks.bytes = {.least = 4 * gibibyte, .likely = 4 * gibibyte, .most = 4 * gibibyte};
+    EXPECT_EQ(course(with_disk, settings).end, MigrationEnd::aborted) << "10 s, of which it has 4";
+    with_disk.disks.counted = 4 * gibibyte;
+    EXPECT_EQ(course(with_disk, settings).end, MigrationEnd::converged) << "12 s";
+}
+
+TEST(ForecastTest, WhatADiskMayHoldCountsWhereItIsNotKnownToBeInUse) {
+    auto with_disk = load(gibibyte, 0, 512 * mebibyte);
+    with_disk.disks.bytes = {.least = 0, .likely = 2 * gibibyte, .most = 4 * gibibyte};
+    const auto told = forecast(with_disk, {});
+    EXPECT_EQ(told.optimistic.duration, 2s);
+    EXPECT_EQ(told.expected.duration, 6s);
+    EXPECT_EQ(told.pessimistic.duration, 10s);
 }
 
 /// Seen in real moves: virt-launcher's clock runs while libvirt starts QEMU on the target.

@@ -182,6 +182,26 @@ const std::vector<Row> durations{
          one.remaining = 20'000'000'000;
      },
      20s},
+    {"running, and what is left of its disks is part of that",
+     [](auto& one) {
+         one.resident = 2'000'000'000;
+         one.disks.bytes.least = 30'000'000'000;
+         one.running = 1s;
+         one.remaining = 20'000'000'000;
+     },
+     20s},
+    {"its disks hold as much as it has",
+     [](auto& one) {
+         one.resident = 8'000'000'000;
+         one.disks.bytes.least = 8'000'000'000;
+     },
+     18s},
+    {"nothing is known to be in use of its disks",
+     [](auto& one) {
+         one.resident = 8'000'000'000;
+         one.disks.bytes.most = one.disks.bytes.likely = 100 * gib;
+     },
+     10s},
     {"what remains is of another migration",
      [](auto& one) {
          one.resident = 8'000'000'000;
