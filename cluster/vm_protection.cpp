@@ -111,6 +111,19 @@ std::string advice_for(const migration::ProtectionFacts& facts,
     return {};
 }
 
+/// What becomes of it already; empty: nothing.
+std::string under_way_text(const kube::Vmi& vmi) {
+    if (vmi.migration && vmi.migration->is_under_way()) {
+        return "; it is being moved now" + (vmi.migration->target_node.empty()
+                                                ? std::string{}
+                                                : ", to " + vmi.migration->target_node.str());
+    }
+    return vmi.evacuation_node.empty()
+               ? std::string{}
+               : "; a mark for its evacuation from " + vmi.evacuation_node.str() +
+                     " waits: see scoutctl stuck";
+}
+
 bool has_ended(const kube::LauncherPod& pod) {
     return pod.phase == "Succeeded" || pod.phase == "Failed";
 }
@@ -287,6 +300,7 @@ VmProtection ProtectionRules::judge(const kube::Vmi& vmi, const VmSurroundings& 
                      .answer = std::move(answer),
                      .advice = {},
                      .with_others = std::nullopt};
+    out.answer.why += under_way_text(vmi);
     out.advice = out.answer.verdict == ProtectionVerdict::no_hook
                      ? hook_on(vmi, around).advice
                      : advice_for(facts, out.answer, !out.strategy_of_cluster);

@@ -232,6 +232,23 @@ const std::vector<Row> obstacles{
          all.policies.front().settings.allow_workload_disruption = true;
      },
      ProtectionVerdict::too_big, "given up", "raise"},
+    {"a mark waits", [](auto& all) { all.vmis.front().evacuation_node = SharedText{"n1"}; },
+     ProtectionVerdict::guarded, "a mark for its evacuation from n1 waits: see scoutctl stuck", ""},
+    {"it is being moved",
+     [](auto& all) {
+         auto& vmi = all.vmis.front();
+         vmi.evacuation_node = SharedText{"n1"};
+         vmi.migration.emplace().uid = "m1";
+         vmi.migration->target_node = SharedText{"n2"};
+     },
+     ProtectionVerdict::guarded, "it is being moved now, to n2", ""},
+    {"it was moved",
+     [](auto& all) {
+         auto& last = all.vmis.front().migration.emplace();
+         last.uid = "m1";
+         last.completed = true;
+     },
+     ProtectionVerdict::guarded, "45 s", ""},
     {"a large disk is copied too",
      [](auto& all) {
          all.vmis.front().copied_disks = {
