@@ -60,7 +60,10 @@ TEST_F(EvacuationDeskTest, FactsTellWhatTheObjectsSay) {
             {{"metadata", {{"name", "p"}}},
              {"spec",
               {{"allowPostCopy", true}, {"selectors", {{"namespaceSelector", {{"team", "a"}}}}}}}});
-    put_vmi("web", "n1", {{"evacuationNodeName", "n1"}});
+    const boost::json::object disk{{"volumeName", "old"},
+                                   {"sourcePVCInfo", {{"requests", {{"storage", "20Gi"}}}}}};
+    put_vmi("web", "n1",
+            {{"evacuationNodeName", "n1"}, {"migratedVolumes", boost::json::array{disk}}});
     put_move("m1", "web", "Failed");
     put_move("m2", "web", "Scheduling");
     put_move("other", "db", "Running");
@@ -86,6 +89,8 @@ TEST_F(EvacuationDeskTest, FactsTellWhatTheObjectsSay) {
     EXPECT_EQ(told.numbers().bandwidth(), 64ULL << 20U);
     EXPECT_TRUE(told.numbers().allow_post_copy());
     EXPECT_FALSE(told.numbers().has_max_downtime_ms()) << "without its gate";
+    EXPECT_EQ(told.numbers().disk_bytes(), 20ULL << 30U);
+    EXPECT_EQ(told.numbers().counted_disk_bytes(), 20ULL << 30U);
     EXPECT_EQ(told.slots(), 2U);
 }
 
