@@ -83,9 +83,12 @@ void append(std::string& out, const json::value& value, std::size_t level) {
 }  // namespace
 
 std::string to_json_text(const json::value& value) {
+    return to_nested_json_text(value, 0) + '\n';
+}
+
+std::string to_nested_json_text(const json::value& value, std::size_t level) {
     std::string out;
-    append(out, value, 0);
-    out += '\n';
+    append(out, value, level);
     return out;
 }
 

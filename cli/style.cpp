@@ -29,6 +29,30 @@ std::string_view sgr(Tone tone) {
     return {};
 }
 
+std::vector<std::size_t> widths_of(const std::vector<std::vector<Cell>>& rows) {
+    std::vector<std::size_t> widths(rows.front().size(), 0);
+    for (const auto& row : rows) {
+        for (std::size_t column = 0; column < row.size(); ++column) {
+            widths[column] = std::max(widths[column], width(row[column].text));
+        }
+    }
+    return widths;
+}
+
+std::string line_of(const std::vector<Cell>& row, const std::vector<std::size_t>& widths,
+                    bool colour) {
+    std::string out;
+    for (std::size_t column = 0; column < row.size(); ++column) {
+        const auto& cell = row[column];
+        out += paint(cell.text, cell.tone, colour);
+        if (column + 1 < row.size()) {
+            out.append(widths[column] - width(cell.text) + 2, ' ');
+        }
+    }
+    out += '\n';
+    return out;
+}
+
 }  // namespace
 
 std::string paint(std::string_view text, Tone tone, bool colour) {
@@ -56,24 +80,19 @@ void Table::add(std::vector<Cell> row) {
 }
 
 std::string Table::text(bool colour) const {
-    std::vector<std::size_t> widths(rows_.front().size(), 0);
-    for (const auto& row : rows_) {
-        for (std::size_t column = 0; column < row.size(); ++column) {
-            widths[column] = std::max(widths[column], width(row[column].text));
-        }
-    }
+    const auto columns = widths_of(rows_);
     std::string out;
     for (const auto& row : rows_) {
-        for (std::size_t column = 0; column < row.size(); ++column) {
-            const auto& cell = row[column];
-            out += paint(cell.text, cell.tone, colour);
-            if (column + 1 < row.size()) {
-                out.append(widths[column] - width(cell.text) + 2, ' ');
-            }
-        }
-        out += '\n';
+        out += line_of(row, columns, colour);
     }
     return out;
+}
+
+void Table::write(bool colour, TextSink& sink) const {
+    const auto columns = widths_of(rows_);
+    for (const auto& row : rows_) {
+        sink.add(line_of(row, columns, colour));
+    }
 }
 
 std::string short_list(const std::vector<std::string>& names, std::size_t most) {

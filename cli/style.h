@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/text_sink.h"
+
 namespace scout::cli {
 
 /// What a text means; the colour follows from it.
@@ -31,6 +33,8 @@ public:
     explicit Table(std::vector<std::string> headers);
     void add(std::vector<Cell> row);
     [[nodiscard]] std::string text(bool colour) const;
+    /// The same, line by line: long tables are not held twice.
+    void write(bool colour, TextSink& sink) const;
 
 private:
     std::vector<std::vector<Cell>> rows_;
