@@ -26,8 +26,6 @@ inline constexpr int schema_version = 1;
 [[nodiscard]] boost::json::value to_json(const ProfileAnswer& answer);
 [[nodiscard]] boost::json::value to_json(const LabelsAnswer& answer);
 [[nodiscard]] boost::json::value to_json(const MatrixAnswer& answer);
-[[nodiscard]] boost::json::value to_json(const LevelsAnswer& answer);
-[[nodiscard]] boost::json::value to_json(const AnyMatrix& answer);
 [[nodiscard]] boost::json::value to_json(const LabelCheckAnswer& answer);
 [[nodiscard]] boost::json::value to_json(const StuckListing& answer);
 [[nodiscard]] boost::json::value to_json(const ProtectionListing& answer);

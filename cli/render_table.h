@@ -20,8 +20,6 @@ namespace scout::cli {
 [[nodiscard]] std::string to_table(const ProfileAnswer& answer, const TableStyle& style);
 [[nodiscard]] std::string to_table(const LabelsAnswer& answer, const TableStyle& style);
 [[nodiscard]] std::string to_table(const MatrixAnswer& answer, const TableStyle& style);
-[[nodiscard]] std::string to_table(const LevelsAnswer& answer, const TableStyle& style);
-[[nodiscard]] std::string to_table(const AnyMatrix& answer, const TableStyle& style);
 [[nodiscard]] std::string to_table(const LabelCheckAnswer& answer, const TableStyle& style);
 [[nodiscard]] std::string to_table(const StuckListing& answer, const TableStyle& style);
 [[nodiscard]] std::string to_table(const ProtectionListing& answer, const TableStyle& style);

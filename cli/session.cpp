@@ -7,6 +7,7 @@
 #include "base/logging.h"
 #include "cli/progress.h"
 #include "cli/text.h"
+#include "cli/write_levels.h"
 #include "cluster/live.h"
 #include "documents/cpu_map_files.h"
 #include "fleet/dump_fleet.h"
@@ -147,12 +148,25 @@ Result<Dump> Session::read_objects(ReadFiles<Dump> of_files, ReadLive<Dump> of_s
     return of_server(*access, clock(), live_limit, show);
 }
 
-int Session::show_text(std::string_view text, int code) {
-    if (!surroundings_.write(text)) {
-        surroundings_.tell(cannot_write);
-        return exit_code::error;
+int Session::show(const AnyMatrix& answer) {
+    const auto* levels = std::get_if<LevelsAnswer>(&answer);
+    if (levels == nullptr) {
+        return show(std::get<MatrixAnswer>(answer));
     }
-    return code;
+    TextSink sink(surroundings_.write);
+    write_levels(*levels, format_, style(), sink);
+    return told_all(sink.finish());
+}
+
+int Session::show_text(std::string_view text, int code) {
+    return told_all(surroundings_.write(text), code);
+}
+
+int Session::told_all(bool written, int code) const {
+    if (!written) {
+        surroundings_.tell(cannot_write);
+    }
+    return written ? code : exit_code::error;
 }
 
 int Session::fail_with(const Error& error) const {

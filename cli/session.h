@@ -117,6 +117,8 @@ public:
     [[nodiscard]] int show(const Answer& answer, int code = exit_code::can) {
         return show_text(text_of(answer), code);
     }
+    /// The same of one that may be too long to be held.
+    [[nodiscard]] int show(const AnyMatrix& answer);
     [[nodiscard]] int show_text(std::string_view text, int code = exit_code::can);
 
     /// One event, one line: compact JSON, a YAML document, or a line for people.
@@ -151,6 +153,8 @@ private:
         }
         return to_table(answer, style());
     }
+
+    [[nodiscard]] int told_all(bool written, int code = exit_code::can) const;
 
     template <class Dump>
     using ReadFiles = Result<Dump> (*)(const std::vector<std::filesystem::path>&,

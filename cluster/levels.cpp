@@ -35,7 +35,27 @@ Verdict verdict_of(const migration::Comparison& edge, Layer layer) {
     return layer == Layer::stock ? edge.gate : edge.verdict;
 }
 
-/// Compares each pair of classes once, a source after the other.
+/// Nodes that are alike as targets too: of one class, and closed for one reason or not at all.
+struct TargetKind {
+    std::size_t number = 0;  ///< of the class
+    std::optional<migration::Reason> closed;
+};
+
+/// What guests of one class meet at targets of one kind.
+struct Edge {
+    Verdict verdict = Verdict::unknown;
+    /// Layers that say no.
+    std::vector<std::pair<Layer, Refusal::Reasons>> refused;
+};
+
+Refusal::Reasons reasons_of(const std::vector<migration::Reason>& both, Layer layer) {
+    std::vector<migration::Reason> own;
+    std::copy_if(both.begin(), both.end(), std::back_inserter(own),
+                 [layer](const auto& each) { return each.layer == layer; });
+    return std::make_shared<const std::vector<migration::Reason>>(std::move(own));
+}
+
+/// Compares each class with each kind of targets once, a source after the other.
 class Judge {
 public:
     Judge(const Objects& objects, WallTime now, const LevelOptions& options)
@@ -55,56 +75,54 @@ public:
     }
 
     Levels judge() {
-        refused_.resize(nodes_.size());
-        for (const auto& from : classes_) {
-            if (from.has_guests()) {
-                judge_class(from);
-            }
-        }
         Levels out;
-        for (std::size_t i = 0; i < nodes_.size(); ++i) {
-            auto& node = nodes_[i];
+        out.outlooks.reserve(classes_.size());
+        for (const auto& from : classes_) {
+            out.outlooks.push_back(from.has_guests() ? judge_class(from) : Outlook{});
+        }
+        out.nodes.reserve(nodes_.size());
+        for (auto& node : nodes_) {
             if (node.counted()) {
                 node.answer.level =
                     migration::migratability_level(node.answer.destinations, counted_[node.arch]);
             }
             out.nodes.push_back(std::move(node.answer));
-            std::move(refused_[i].begin(), refused_[i].end(), std::back_inserter(out.refused));
         }
-        out.not_listed = refusals_ - out.refused.size();
+        out.not_listed = refusals_ - listed_;
         return out;
     }
 
 private:
     struct Known {
         std::string arch;
-        std::size_t number = 0;                   ///< of its class
-        bool target = false;                      ///< KubeVirt knows the node
-        std::optional<migration::Reason> closed;  ///< for VMs, and it does not count
+        std::size_t kind = 0;  ///< as a target
+        bool target = false;   ///< KubeVirt knows the node
         NodeLevel answer;
 
         [[nodiscard]] bool counted() const { return answer.not_counted.empty(); }
     };
 
+    /// What one target adds to a node's answer.
+    struct Share {
+        std::uint32_t destinations = 0;
+        std::size_t refusals = 0;
+    };
+
     void enter(const kube::Node& node, const Objects& objects, WallTime now) {
         const auto state = node_state(node, now, rules_);
+        const auto number = class_of(state, node_profile(node, state.stock, objects));
         Known known{.arch = state.stock.arch,
-                    .number = class_of(state, node_profile(node, state.stock, objects)),
+                    .kind = kind_of(number, state),
                     .target = is_of_kubevirt(node),
-                    .closed = std::nullopt,
                     .answer = {.name = node.meta.name,
                                .schedulable = state.schedulable,
                                .level = std::nullopt,
                                .not_counted = state.not_counted,
-                               .destinations = 0,
-                               .out = {},
-                               .unknown = {}}};
+                               .outlook = number}};
         if (known.counted()) {
             ++counted_[known.arch];
-        } else {
-            known.closed = why_closed(state);
         }
-        classes_[known.number].nodes.push_back(nodes_.size());
+        classes_[number].nodes.push_back(nodes_.size());
         nodes_.push_back(std::move(known));
     }
 
@@ -126,71 +144,108 @@ private:
         return place->second;
     }
 
-    void judge_class(const Class& from) {
+    /// A node that counts is not closed for long: that refuses nothing.
+    std::size_t kind_of(std::size_t number, const NodeState& state) {
+        auto closed = state.not_counted.empty() ? std::nullopt : why_closed(state);
+        const auto [place, fresh] = kind_numbers_.try_emplace(
+            {number, closed ? closed->text : std::string{}}, kinds_.size());
+        if (fresh) {
+            kinds_.push_back({.number = number, .closed = std::move(closed)});
+        }
+        return place->second;
+    }
+
+    Outlook judge_class(const Class& from) {
+        const auto edges = edges_from(from);
+        auto outlook = outlook_of(from, edges);
+        Share all;
+        for (std::size_t i = 0; i < nodes_.size(); ++i) {
+            const auto each = share_of(i, from, edges);
+            all.destinations += each.destinations;
+            all.refusals += each.refusals;
+        }
+        for (const auto source : from.nodes) {
+            const auto own = share_of(source, from, edges);
+            const auto refusals = all.refusals - own.refusals;
+            auto& answer = nodes_[source].answer;
+            answer.destinations = all.destinations - own.destinations;
+            answer.refusals = std::min(refusals, options_.most_refusals - listed_);
+            listed_ += answer.refusals;
+            refusals_ += refusals;
+        }
+        return outlook;
+    }
+
+    /// By the kind of the target.
+    [[nodiscard]] std::vector<Edge> edges_from(const Class& from) const {
         const auto guest = migration::host_model_guest(from.profile);
         const auto stock = migration::stock_host_model_guest(
             from.stock, machine_type_for(from.stock.arch, options_, kubevirts_));
         const auto ready = migration::prepare(guest, stock, options_.map);
-        std::vector<migration::Comparison> edges;
-        edges.reserve(targets_.size());
-        for (const auto& target : targets_) {
-            edges.push_back(migration::compare(ready, target));
+        std::vector<Edge> edges;
+        edges.reserve(kinds_.size());
+        for (const auto& kind : kinds_) {
+            edges.push_back(edge_to(kind, ready));
         }
-        const auto closed = closed_edges(edges);
-        for (const auto source : from.nodes) {
-            for (std::size_t i = 0; i < nodes_.size(); ++i) {
-                if (i != source && nodes_[i].target) {
-                    const auto own = closed.find(i);
-                    const auto& edge = edges[nodes_[i].number];
-                    judge_pair(source, i, own == closed.end() ? edge : own->second);
-                }
-            }
-        }
+        return edges;
     }
 
-    /// Those to nodes that are closed, by the node: its class does not know.
-    [[nodiscard]] std::map<std::size_t, migration::Comparison> closed_edges(
-        const std::vector<migration::Comparison>& edges) const {
-        std::map<std::size_t, migration::Comparison> out;
+    [[nodiscard]] Edge edge_to(const TargetKind& kind,
+                               const migration::PreparedGuest& guest) const {
+        auto answer = migration::compare(guest, targets_[kind.number]);
+        if (kind.closed) {
+            migration::refuse(answer, *kind.closed);
+        }
+        Edge edge{.verdict = verdict_of(answer, options_.layer), .refused = {}};
+        for (const auto& [layer, verdict] :
+             {std::pair{Layer::stock, answer.gate}, std::pair{Layer::truth, answer.truth}}) {
+            if (verdict == Verdict::cannot) {
+                edge.refused.emplace_back(layer, reasons_of(answer.reasons, layer));
+            }
+        }
+        return edge;
+    }
+
+    [[nodiscard]] Outlook outlook_of(const Class& from, const std::vector<Edge>& edges) const {
+        // As many as its first node may list, and those that would be its own.
+        const auto room = options_.most_refusals - listed_;
+        const auto most = room == 0 ? 0 : room + layers;
+        Outlook out;
         for (std::size_t i = 0; i < nodes_.size(); ++i) {
-            const auto& node = nodes_[i];
-            if (node.target && node.closed) {
-                const auto place = out.emplace(i, edges[node.number]).first;
-                migration::refuse(place->second, *node.closed);
+            if (!nodes_[i].target) {
+                continue;
+            }
+            const auto place = static_cast<std::uint32_t>(i);
+            const auto& edge = edges[nodes_[i].kind];
+            if (options_.names_destinations && counts_for(from, i) &&
+                edge.verdict != Verdict::cannot) {
+                (edge.verdict == Verdict::can ? out.out : out.unknown).push_back(place);
+            }
+            for (const auto& [layer, reasons] : edge.refused) {
+                if (out.refused.size() < most) {
+                    out.refused.push_back({.to = place, .layer = layer, .reasons = reasons});
+                }
             }
         }
         return out;
     }
 
-    /// A node that is closed does not count, so its edge, which says no, opens nothing.
-    void judge_pair(std::size_t source, std::size_t target, const migration::Comparison& edge) {
-        auto& from = nodes_[source];
+    [[nodiscard]] Share share_of(std::size_t target, const Class& from,
+                                 const std::vector<Edge>& edges) const {
         const auto& to = nodes_[target];
-        const auto verdict = verdict_of(edge, options_.layer);
-        if (to.counted() && to.arch == from.arch && verdict != Verdict::cannot) {
-            from.answer.destinations += verdict == Verdict::can ? 1U : 0U;
-            if (options_.names_destinations) {
-                auto& names = verdict == Verdict::can ? from.answer.out : from.answer.unknown;
-                names.push_back(to.answer.name);
-            }
+        if (!to.target) {
+            return {};
         }
-        note_refusals(source, to.answer.name, edge);
+        const auto& edge = edges[to.kind];
+        const bool open = counts_for(from, target) && edge.verdict == Verdict::can;
+        return {.destinations = open ? 1U : 0U, .refusals = edge.refused.size()};
     }
 
-    void note_refusals(std::size_t source, const std::string& to,
-                       const migration::Comparison& edge) {
-        for (const auto& [layer, verdict] :
-             {std::pair{Layer::stock, edge.gate}, std::pair{Layer::truth, edge.truth}}) {
-            if (verdict != Verdict::cannot || ++refusals_ > options_.most_refusals) {
-                continue;
-            }
-            Refusal refusal{nodes_[source].answer.name, to, layer, {}};
-            std::copy_if(edge.reasons.begin(), edge.reasons.end(),
-                         std::back_inserter(refusal.reasons),
-                         [&refusal](const auto& each) { return each.layer == refusal.layer; });
-            refused_[source].push_back(std::move(refusal));
-        }
+    [[nodiscard]] bool counts_for(const Class& from, std::size_t target) const {
+        return nodes_[target].counted() && nodes_[target].arch == from.stock.arch;
     }
+
+    static constexpr std::size_t layers = 2;
 
     const LevelOptions& options_;
     const std::vector<kube::KubeVirt>& kubevirts_;
@@ -198,13 +253,50 @@ private:
     std::vector<Known> nodes_;
     std::map<std::pair<const CpuProfile*, migration::Labels>, std::size_t> numbers_;
     std::vector<Class> classes_;
+    std::map<std::pair<std::size_t, std::string>, std::size_t> kind_numbers_;
+    std::vector<TargetKind> kinds_;
     std::vector<migration::PreparedNode> targets_;  ///< the classes as targets
     std::map<std::string, std::uint32_t> counted_;  ///< by architecture
-    std::vector<std::vector<Refusal>> refused_;     ///< by source node
     std::size_t refusals_ = 0;                      ///< of all, listed or not
+    std::size_t listed_ = 0;
 };
 
+/// All but the node's own.
+std::vector<std::string> names_of(const std::vector<NodeLevel>& nodes,
+                                  const std::vector<std::uint32_t>& places, std::size_t own) {
+    std::vector<std::string> names;
+    names.reserve(places.size());
+    for (const auto place : places) {
+        if (place != own) {
+            names.push_back(nodes[place].name);
+        }
+    }
+    return names;
+}
+
 }  // namespace
+
+std::vector<std::string> Levels::out(std::size_t node) const {
+    return names_of(nodes, outlooks[nodes[node].outlook].out, node);
+}
+
+std::vector<std::string> Levels::unknown(std::size_t node) const {
+    return names_of(nodes, outlooks[nodes[node].outlook].unknown, node);
+}
+
+std::vector<Refusal> Levels::refused(std::size_t node) const {
+    std::vector<Refusal> out;
+    out.reserve(nodes[node].refusals);
+    for (const auto& each : outlooks[nodes[node].outlook].refused) {
+        if (out.size() == nodes[node].refusals) {
+            break;
+        }
+        if (each.to != node) {
+            out.push_back(each);
+        }
+    }
+    return out;
+}
 
 Levels judge_levels(const Objects& objects, WallTime now, const LevelOptions& options) {
     return Judge(objects, now, options).judge();

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,35 +29,52 @@ struct LevelOptions {
     CountingRules counting;
     /// A fleet has as many pairs as its nodes squared: what is listed must not take all memory.
     std::size_t most_refusals = 200'000;
-    bool names_destinations = true;  ///< else NodeLevel::out and ::unknown stay empty
+    bool names_destinations = true;  ///< else Levels::out() and ::unknown() are empty
 };
 
 struct NodeLevel {
     std::string name;
-    bool schedulable = false;          ///< takes VMs now
-    std::optional<unsigned> level;     ///< 0 to 100; none: the node is not counted
-    std::string not_counted;           ///< why not, one clause
-    std::uint32_t destinations = 0;    ///< how many counted nodes its guests can go to
-    std::vector<std::string> out;      ///< which, sorted
-    std::vector<std::string> unknown;  ///< the same of those that cannot be compared
+    bool schedulable = false;        ///< takes VMs now
+    std::optional<unsigned> level;   ///< 0 to 100; none: the node is not counted
+    std::string not_counted;         ///< why not, one clause
+    std::uint32_t destinations = 0;  ///< how many counted nodes its guests can go to
+    std::size_t outlook = 0;         ///< its place in Levels::outlooks
+    std::size_t refusals = 0;        ///< how many of those in its outlook are listed for it
 };
 
 /// One layer that says no. Both layers of a pair may.
 struct Refusal {
-    std::string from;
-    std::string to;
+    using Reasons = std::shared_ptr<const std::vector<migration::Reason>>;
+
+    std::uint32_t to = 0;  ///< place in Levels::nodes
     migration::Layer layer{};
-    std::vector<migration::Reason> reasons;
+    Reasons reasons;  ///< never null; nodes that are refused alike share them
+};
+
+/// What guests of equal nodes meet, told once for all of these: a fleet has many pairs of nodes and
+/// few of classes. Lists are of places in Levels::nodes, ascending. The nodes that it is the
+/// outlook of may be in them, and each is to be passed over where it speaks for itself.
+struct Outlook {
+    std::vector<std::uint32_t> out;      ///< counted nodes that they can go to
+    std::vector<std::uint32_t> unknown;  ///< the same of those that cannot be compared
+    std::vector<Refusal> refused;        ///< of nodes with a host-model only
 };
 
 struct Levels {
     std::vector<NodeLevel> nodes;  ///< sorted by name
-    std::vector<Refusal> refused;  ///< sorted by names; of nodes with a host-model only
-    std::size_t not_listed = 0;    ///< refusals beyond LevelOptions::most_refusals
+    std::vector<Outlook> outlooks;
+    std::size_t not_listed = 0;  ///< refusals beyond LevelOptions::most_refusals
+
+    /// Names of the counted nodes that guests of this one can go to.
+    [[nodiscard]] std::vector<std::string> out(std::size_t node) const;
+    /// The same of those that cannot be compared.
+    [[nodiscard]] std::vector<std::string> unknown(std::size_t node) const;
+    /// By whom guests of this node are refused, as far as it is listed.
+    [[nodiscard]] std::vector<Refusal> refused(std::size_t node) const;
 };
 
-/// Levels count among nodes of one architecture. The work grows with classes of equal nodes, what
-/// is answered with pairs of nodes; LevelKeeper keeps levels alone, at every change.
+/// Levels count among nodes of one architecture. Work and answer grow with nodes times classes
+/// of equal nodes; LevelKeeper keeps levels alone, at every change.
 [[nodiscard]] Levels judge_levels(const Objects& objects, WallTime now,
                                   const LevelOptions& options);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/fleet_messages.h"
 
+#include <memory>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -113,54 +115,96 @@ Status check_cells(const v1::MatrixResponse::ClassRow& row, std::size_t classes)
     return {};
 }
 
-cluster::NodeLevel level_of(const v1::Levels::Node& message, Checks& checks) {
-    cluster::NodeLevel out;
-    out.name = checks.name("levels.nodes.name", message.name());
-    out.schedulable = message.schedulable();
-    if (message.has_level()) {
-        out.level = message.level();
+/// Nodes of a cluster, which call each other by name.
+class LevelsReader {
+public:
+    Result<fleet::AnyMatrix> read(const v1::Levels& message) {
+        answer_.layer = layer_from_wire("levels.layer", message.layer(), checks_);
+        answer_.map = cut(message.map(), text_limit);
+        answer_.levels.not_listed = message.not_listed();
+        if (checks_.count("levels.nodes", message.nodes_size(), nodes_limit)) {
+            for (const auto& node : message.nodes()) {
+                enter(node);
+            }
+            for (int i = 0; i < message.nodes_size(); ++i) {
+                auto& outlook = answer_.levels.outlooks[static_cast<std::size_t>(i)];
+                outlook.out = places("levels.nodes.out", message.nodes(i).out());
+                outlook.unknown = places("levels.nodes.unknown", message.nodes(i).unknown());
+            }
+        }
+        if (checks_.count("levels.refused", message.refused_size(), nodes_limit)) {
+            for (const auto& refusal : message.refused()) {
+                refuse(refusal);
+            }
+        }
+        if (auto status = checks_.status(); !status) {
+            return fail(std::move(status.error()));
+        }
+        return std::move(answer_);
     }
-    out.not_counted = cut(message.not_counted(), text_limit);
-    out.out = checks.names("levels.nodes.out", message.out(), nodes_limit);
-    out.unknown = checks.names("levels.nodes.unknown", message.unknown(), nodes_limit);
-    out.destinations = static_cast<std::uint32_t>(out.out.size());
-    return out;
-}
 
-cluster::Refusal refusal_of(const v1::Levels::Refusal& message, Checks& checks) {
-    cluster::Refusal out;
-    out.from = checks.name("levels.refused.from", message.from());
-    out.to = checks.name("levels.refused.to", message.to());
-    out.layer = layer_from_wire("levels.refused.layer", message.layer(), checks);
-    if (checks.count("levels.refused.reasons", message.reasons_size())) {
-        for (const auto& reason : message.reasons()) {
-            out.reasons.push_back(reason_from_wire(reason, checks));
+private:
+    /// Which nodes are equal is not told: each has an outlook of its own.
+    void enter(const v1::Levels::Node& message) {
+        auto& levels = answer_.levels;
+        cluster::NodeLevel node;
+        node.name = checks_.name("levels.nodes.name", message.name());
+        node.schedulable = message.schedulable();
+        if (message.has_level()) {
+            node.level = message.level();
         }
+        node.not_counted = cut(message.not_counted(), text_limit);
+        node.destinations = static_cast<std::uint32_t>(message.out_size());
+        node.outlook = levels.outlooks.size();
+        places_.emplace(node.name, static_cast<std::uint32_t>(levels.nodes.size()));
+        levels.outlooks.emplace_back();
+        levels.nodes.push_back(std::move(node));
     }
-    return out;
-}
 
-Result<fleet::AnyMatrix> levels_of(const v1::Levels& message) {
-    Checks checks;
-    fleet::LevelsAnswer answer;
-    answer.layer = layer_from_wire("levels.layer", message.layer(), checks);
-    answer.map = cut(message.map(), text_limit);
-    if (checks.count("levels.nodes", message.nodes_size(), nodes_limit)) {
-        for (const auto& node : message.nodes()) {
-            answer.levels.nodes.push_back(level_of(node, checks));
+    std::uint32_t place(std::string_view field, const std::string& name) {
+        const auto found = places_.find(name);
+        if (found == places_.end()) {
+            checks_.fault(field, "the name of a node that is listed", cut(name));
+            return 0;
         }
+        return found->second;
     }
-    if (checks.count("levels.refused", message.refused_size(), nodes_limit)) {
-        for (const auto& refusal : message.refused()) {
-            answer.levels.refused.push_back(refusal_of(refusal, checks));
+
+    std::vector<std::uint32_t> places(std::string_view field, const RepeatedText& names) {
+        std::vector<std::uint32_t> out;
+        out.reserve(static_cast<std::size_t>(names.size()));
+        for (const auto& name : names) {
+            out.push_back(place(field, name));
         }
+        return out;
     }
-    answer.levels.not_listed = message.not_listed();
-    if (auto status = checks.status(); !status) {
-        return fail(std::move(status.error()));
+
+    void refuse(const v1::Levels::Refusal& message) {
+        const auto from = place("levels.refused.from", message.from());
+        const auto to = place("levels.refused.to", message.to());
+        const auto layer = layer_from_wire("levels.refused.layer", message.layer(), checks_);
+        std::vector<migration::Reason> reasons;
+        if (checks_.count("levels.refused.reasons", message.reasons_size())) {
+            for (const auto& reason : message.reasons()) {
+                reasons.push_back(reason_from_wire(reason, checks_));
+            }
+        }
+        if (!checks_.status()) {
+            return;
+        }
+        auto& node = answer_.levels.nodes[from];
+        ++node.refusals;
+        answer_.levels.outlooks[node.outlook].refused.push_back(
+            {.to = to,
+             .layer = layer,
+             .reasons =
+                 std::make_shared<const std::vector<migration::Reason>>(std::move(reasons))});
     }
-    return answer;
-}
+
+    Checks checks_;
+    fleet::LevelsAnswer answer_;
+    std::unordered_map<std::string, std::uint32_t> places_;
+};
 
 }  // namespace
 
@@ -295,7 +339,7 @@ Result<fleet::GuestsAnswer> from_wire(const v1::GuestsResponse& response) {
 
 Result<fleet::AnyMatrix> from_wire(const v1::MatrixResponse& response) {
     if (response.has_levels()) {
-        return levels_of(response.levels());
+        return LevelsReader().read(response.levels());
     }
     fleet::MatrixAnswer answer;
     std::unordered_set<std::uint32_t> known;

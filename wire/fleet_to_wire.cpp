@@ -42,6 +42,18 @@ v1::Guest message_of(const fleet::GuestLine& line) {
     return out;
 }
 
+void write_node(const cluster::Levels& levels, std::size_t place, v1::Levels::Node& out) {
+    const auto& node = levels.nodes[place];
+    out.set_name(node.name);
+    out.set_schedulable(node.schedulable);
+    if (node.level) {
+        out.set_level(*node.level);
+    }
+    out.set_not_counted(node.not_counted);
+    assign(out.mutable_out(), levels.out(place));
+    assign(out.mutable_unknown(), levels.unknown(place));
+}
+
 }  // namespace
 
 v1::NodesResponse to_wire(const fleet::NodesAnswer& answer) {
@@ -87,24 +99,17 @@ v1::MatrixResponse to_wire(const fleet::LevelsAnswer& answer) {
     auto& levels = *out.mutable_levels();
     levels.set_layer(std::string{migration::to_string(answer.layer)});
     levels.set_map(answer.map);
-    for (const auto& node : answer.levels.nodes) {
-        auto* to = levels.add_nodes();
-        to->set_name(node.name);
-        to->set_schedulable(node.schedulable);
-        if (node.level) {
-            to->set_level(*node.level);
-        }
-        to->set_not_counted(node.not_counted);
-        assign(to->mutable_out(), node.out);
-        assign(to->mutable_unknown(), node.unknown);
-    }
-    for (const auto& refusal : answer.levels.refused) {
-        auto* to = levels.add_refused();
-        to->set_from(refusal.from);
-        to->set_to(refusal.to);
-        to->set_layer(std::string{migration::to_string(refusal.layer)});
-        for (const auto& reason : refusal.reasons) {
-            write_reason(reason, *to->add_reasons());
+    const auto& nodes = answer.levels.nodes;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        write_node(answer.levels, i, *levels.add_nodes());
+        for (const auto& refusal : answer.levels.refused(i)) {
+            auto* to = levels.add_refused();
+            to->set_from(nodes[i].name);
+            to->set_to(nodes[refusal.to].name);
+            to->set_layer(std::string{migration::to_string(refusal.layer)});
+            for (const auto& reason : *refusal.reasons) {
+                write_reason(reason, *to->add_reasons());
+            }
         }
     }
     levels.set_not_listed(answer.levels.not_listed);

@@ -129,10 +129,13 @@ TEST_F(ClusterQuestionsTest, TellsTheMatrixWithWhatIsRefused) {
     const auto* told = std::get_if<fleet::LevelsAnswer>(&*answer);
     ASSERT_NE(told, nullptr);
     ASSERT_THAT(told->levels.nodes, SizeIs(3));
-    EXPECT_THAT(told->levels.nodes[0].out, ElementsAre("north"));
-    EXPECT_THAT(told->levels.refused, Not(IsEmpty()));
-    EXPECT_EQ(told->levels.refused[0].from, "east");
-    EXPECT_THAT(told->levels.refused[0].reasons, Not(IsEmpty()));
+    EXPECT_EQ(told->levels.nodes[0].name, "east");
+    EXPECT_THAT(told->levels.out(0), ElementsAre("north"));
+    EXPECT_THAT(told->levels.refused(0), Not(IsEmpty()));
+    for (const auto& refusal : told->levels.refused(0)) {
+        EXPECT_EQ(told->levels.nodes[refusal.to].name, "west");
+        EXPECT_THAT(*refusal.reasons, Not(IsEmpty()));
+    }
 }
 
 TEST_F(ClusterQuestionsTest, TellsVmisOfANamespaceOrANode) {

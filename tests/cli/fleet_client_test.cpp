@@ -220,6 +220,21 @@ TEST_F(FleetClientTest, AMatrixOfClassesWithoutCellsIsRefused) {
     EXPECT_NE(matrix.error().message.find("the same version?"), std::string::npos);
 }
 
+TEST_F(FleetClientTest, LevelsThatNameANodeThatIsNotListedAreRefused) {
+    auto& levels = *service.matrix.mutable_levels();
+    levels.set_layer("stock");
+    levels.add_nodes()->set_name("n1");
+    levels.mutable_nodes(0)->add_out("n9");
+
+    const auto matrix = fleet->matrix();
+
+    ASSERT_FALSE(matrix);
+    EXPECT_EQ(matrix.error().code, Errc::invalid);
+    EXPECT_NE(matrix.error().message.find("expected the name of a node that is listed, found n9"),
+              std::string::npos)
+        << matrix.error().message;
+}
+
 TEST_F(FleetClientTest, NamesOverTheLimitAreRefused) {
     service.nodes.add_nodes()->set_name(std::string(300, 'n'));
 

@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -61,10 +62,12 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
     return out;
 }
 
-int exit_of(pid_t child) {
+void wait_for(pid_t child, Outcome& outcome) {
     int status = 0;
-    ::waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    rusage used{};
+    ::wait4(child, &status, 0, &used);
+    outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    outcome.peak_kib = used.ru_maxrss;
 }
 
 }  // namespace
@@ -97,7 +100,7 @@ Outcome scoutctl(const std::vector<std::string>& words, const std::filesystem::p
         throw std::runtime_error("cannot start " + argv.front());
     }
     Outcome outcome;
-    outcome.code = exit_of(child);
+    wait_for(child, outcome);
     outcome.out = slurp(out);
     outcome.err = slurp(err);
     return outcome;

@@ -12,6 +12,7 @@ struct Outcome {
     int code = -1;  ///< exit code; 128 + n for signal n
     std::string out;
     std::string err;
+    long peak_kib = 0;  ///< the most that was ever resident
 };
 
 /// The small documents of ours, tests/data.

@@ -2,6 +2,8 @@
 #include "cluster/levels.h"
 
 #include <algorithm>
+#include <set>
+#include <stdexcept>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,19 +28,47 @@ using testing::SizeIs;
 
 const WallTime now{std::chrono::hours{500'000}};
 
-const NodeLevel& level_of(const Levels& levels, std::string_view name) {
-    static const NodeLevel none;
+std::size_t place_of(const Levels& levels, std::string_view name) {
     const auto found = std::find_if(levels.nodes.begin(), levels.nodes.end(),
                                     [name](const auto& node) { return node.name == name; });
-    EXPECT_NE(found, levels.nodes.end()) << name;
-    return found == levels.nodes.end() ? none : *found;
+    if (found == levels.nodes.end()) {
+        throw std::runtime_error("no node " + std::string(name));
+    }
+    return static_cast<std::size_t>(found - levels.nodes.begin());
+}
+
+const NodeLevel& level_of(const Levels& levels, std::string_view name) {
+    return levels.nodes[place_of(levels, name)];
+}
+
+std::vector<std::string> out_of(const Levels& levels, std::string_view name) {
+    return levels.out(place_of(levels, name));
+}
+
+/// A refusal with the names of both nodes.
+struct Refused {
+    std::string from;
+    std::string to;
+    Layer layer;
+    Refusal::Reasons reasons;
+};
+
+std::vector<Refused> all_refused(const Levels& levels) {
+    std::vector<Refused> out;
+    for (std::size_t from = 0; from < levels.nodes.size(); ++from) {
+        for (const auto& each : levels.refused(from)) {
+            out.push_back(
+                {levels.nodes[from].name, levels.nodes[each.to].name, each.layer, each.reasons});
+        }
+    }
+    return out;
 }
 
 /// Codes of the refusals of one pair, in order; both layers.
 std::vector<ReasonCode> codes(const Levels& levels, std::string_view from, std::string_view to) {
     std::vector<ReasonCode> out;
-    for (const auto& refusal : levels.refused) {
-        for (const auto& reason : refusal.reasons) {
+    for (const auto& refusal : all_refused(levels)) {
+        for (const auto& reason : *refusal.reasons) {
             EXPECT_EQ(reason.layer, refusal.layer);
             if (refusal.from == from && refusal.to == to) {
                 out.push_back(reason.code);
@@ -52,12 +82,21 @@ std::vector<ReasonCode> codes(const Levels& levels, std::string_view from, std::
 std::vector<std::string> stock_keys(const Levels& levels, std::string_view from,
                                     std::string_view to) {
     std::vector<std::string> out;
-    for (const auto& refusal : levels.refused) {
+    for (const auto& refusal : all_refused(levels)) {
         if (refusal.layer == Layer::stock && refusal.from == from && refusal.to == to) {
-            for (const auto& reason : refusal.reasons) {
+            for (const auto& reason : *refusal.reasons) {
                 out.insert(out.end(), reason.keys.begin(), reason.keys.end());
             }
         }
+    }
+    return out;
+}
+
+/// "FROM>TO" of each refusal.
+std::string pairs(const Levels& levels) {
+    std::string out;
+    for (const auto& each : all_refused(levels)) {
+        out += (out.empty() ? "" : " ") + each.from + ">" + each.to;
     }
     return out;
 }
@@ -68,10 +107,10 @@ TEST(LevelsTest, EqualNodesAreFullyMeshed) {
     const auto levels = judge_levels(objects, now, {});
 
     ASSERT_THAT(levels.nodes, SizeIs(3));
-    EXPECT_THAT(levels.nodes[0].out, ElementsAre("b", "c"));
-    EXPECT_THAT(levels.nodes[1].out, ElementsAre("a", "c"));
+    EXPECT_THAT(levels.out(0), ElementsAre("b", "c"));
+    EXPECT_THAT(levels.out(1), ElementsAre("a", "c"));
     EXPECT_EQ(levels.nodes[2].level, 100U);
-    EXPECT_THAT(levels.refused, IsEmpty());
+    EXPECT_THAT(all_refused(levels), IsEmpty());
 }
 
 TEST(LevelsTest, ALoneCountedNodeHasLevelZero) {
@@ -89,14 +128,15 @@ TEST(LevelsTest, TheLevelIsOfTheLayerThatIsAskedForAndRefusalsAreOfBoth) {
 
     EXPECT_EQ(level_of(stock, "l1").level, 100U);
     EXPECT_EQ(level_of(truth, "l1").level, 50U);
-    EXPECT_THAT(level_of(truth, "l1").out, ElementsAre("l2"));
+    EXPECT_THAT(out_of(truth, "l1"), ElementsAre("l2"));
     EXPECT_EQ(level_of(truth, "s").level, 100U);
     for (const auto* levels : {&stock, &truth}) {
-        ASSERT_THAT(levels->refused, SizeIs(2));
-        EXPECT_EQ(levels->refused[0].from, "l1");
-        EXPECT_EQ(levels->refused[1].from, "l2");
-        EXPECT_EQ(levels->refused[0].layer, Layer::truth);
-        EXPECT_THAT(levels->refused[0].reasons.at(0).keys, ElementsAre("aes", "avx"));
+        const auto refused = all_refused(*levels);
+        ASSERT_THAT(refused, SizeIs(2));
+        EXPECT_EQ(refused[0].from, "l1");
+        EXPECT_EQ(refused[1].from, "l2");
+        EXPECT_EQ(refused[0].layer, Layer::truth);
+        EXPECT_THAT(refused[0].reasons->at(0).keys, ElementsAre("aes", "avx"));
     }
 }
 
@@ -113,7 +153,7 @@ TEST(LevelsTest, WhatKubeVirtAsksOfEveryNodeIsAskedOfTargets) {
 
     const auto levels = judge_levels(objects, now, {});
 
-    EXPECT_THAT(level_of(levels, "a").out, ElementsAre("b"));
+    EXPECT_THAT(out_of(levels, "a"), ElementsAre("b"));
     EXPECT_EQ(level_of(levels, "a").level, 100U);
     EXPECT_FALSE(level_of(levels, "c").schedulable);
     EXPECT_EQ(level_of(levels, "c").level, std::nullopt);
@@ -127,8 +167,49 @@ TEST(LevelsTest, WhatIsListedIsBoundedAndTheRestIsCounted) {
 
     const auto levels = judge_levels(objects, now, {.map = &map, .most_refusals = 1});
 
-    ASSERT_THAT(levels.refused, SizeIs(1));
+    EXPECT_EQ(pairs(levels), "l1>s");
     EXPECT_EQ(levels.not_listed, 1U);
+}
+
+/// What is listed is cut class by class, and told node by node.
+TEST(LevelsTest, NodesOfOneClassListTheirOwnRefusals) {
+    const auto map = scout::test::small_map();
+    auto small = plain_labels("Small");
+    small["kubevirt.io/schedulable"] = "false";
+    const auto large = plain_labels();
+    const Objects objects{.nodes = {node_object("a", large), node_object("b", small),
+                                    node_object("c", large), node_object("d", small)}};
+
+    EXPECT_EQ(pairs(judge_levels(objects, now, {.map = &map})),
+              "a>b a>b a>d a>d b>d c>b c>b c>d c>d d>b");
+    const auto cut = judge_levels(objects, now, {.map = &map, .most_refusals = 9});
+    EXPECT_EQ(pairs(cut), "a>b a>b a>d a>d b>d c>b c>b c>d c>d");
+    EXPECT_EQ(cut.not_listed, 1U);
+    const auto short_one = judge_levels(objects, now, {.map = &map, .most_refusals = 5});
+    EXPECT_EQ(pairs(short_one), "a>b a>b a>d a>d c>b") << "the first class first";
+    EXPECT_EQ(short_one.not_listed, 5U);
+}
+
+/// A fleet has too many pairs of nodes to say it of each.
+TEST(LevelsTest, WhatIsSaidOfAPairOfClassesIsHeldOnce) {
+    const auto map = scout::test::small_map();
+    Objects objects;
+    for (int i = 0; i < 40; ++i) {
+        const auto number = std::to_string(100 + i);
+        objects.nodes.push_back(node_object("l" + number));
+        objects.nodes.push_back(node_object("s" + number, plain_labels("Small")));
+    }
+    cordon(objects.nodes[0], now - minutes{20});
+
+    const auto levels = judge_levels(objects, now, {.map = &map});
+
+    std::set<const void*> said;
+    for (const auto& refusal : all_refused(levels)) {
+        said.insert(refusal.reasons.get());
+    }
+    EXPECT_THAT(levels.outlooks, SizeIs(2));
+    EXPECT_THAT(all_refused(levels), SizeIs(40 * 40 + 79));
+    EXPECT_THAT(said, SizeIs(3)) << "Large to Small, and both to the one that is cordoned";
 }
 
 TEST(LevelsTest, WithoutACpuMapTheTruthLayerSaysNeitherYesNorNo) {
@@ -137,8 +218,8 @@ TEST(LevelsTest, WithoutACpuMapTheTruthLayerSaysNeitherYesNorNo) {
     const auto levels = judge_levels(objects, now, {.layer = Layer::truth});
 
     EXPECT_EQ(level_of(levels, "a").level, 0U);
-    EXPECT_THAT(level_of(levels, "a").unknown, ElementsAre("b"));
-    EXPECT_THAT(levels.refused, IsEmpty());
+    EXPECT_THAT(levels.unknown(place_of(levels, "a")), ElementsAre("b"));
+    EXPECT_THAT(all_refused(levels), IsEmpty());
 }
 
 TEST(LevelsTest, ARollingDrainDoesNotRelabelTheFleet) {
@@ -150,12 +231,12 @@ TEST(LevelsTest, ARollingDrainDoesNotRelabelTheFleet) {
 
     EXPECT_EQ(level_of(soon, "c").level, 100U);
     EXPECT_FALSE(level_of(soon, "c").schedulable);
-    EXPECT_THAT(level_of(soon, "a").out, ElementsAre("b", "c"));
-    EXPECT_THAT(soon.refused, IsEmpty());
+    EXPECT_THAT(out_of(soon, "a"), ElementsAre("b", "c"));
+    EXPECT_THAT(all_refused(soon), IsEmpty());
     EXPECT_EQ(level_of(later, "c").level, std::nullopt);
     EXPECT_EQ(level_of(later, "c").not_counted, "it is cordoned");
-    EXPECT_THAT(level_of(later, "c").out, ElementsAre("a", "b")) << "guests can still leave it";
-    EXPECT_THAT(level_of(later, "a").out, ElementsAre("b"));
+    EXPECT_THAT(out_of(later, "c"), ElementsAre("a", "b")) << "guests can still leave it";
+    EXPECT_THAT(out_of(later, "a"), ElementsAre("b"));
     EXPECT_EQ(level_of(later, "a").level, 100U);
     EXPECT_THAT(codes(later, "a", "c"), ElementsAre(ReasonCode::unschedulable));
     EXPECT_THAT(codes(later, "c", "a"), IsEmpty());
@@ -170,10 +251,10 @@ TEST(LevelsTest, InconsistentHostModelsGetNoLevelAndNoGuests) {
 
     EXPECT_EQ(level_of(levels, "two").level, std::nullopt);
     EXPECT_EQ(level_of(levels, "two").not_counted, "its labels name several host-models");
-    EXPECT_THAT(level_of(levels, "two").out, IsEmpty());
-    EXPECT_THAT(level_of(levels, "a").out, ElementsAre("b"));
+    EXPECT_THAT(out_of(levels, "two"), IsEmpty());
+    EXPECT_THAT(out_of(levels, "a"), ElementsAre("b"));
     EXPECT_EQ(level_of(levels, "a").level, 100U);
-    EXPECT_THAT(levels.refused, IsEmpty());
+    EXPECT_THAT(all_refused(levels), IsEmpty());
 }
 
 TEST(LevelsTest, ANodeThatKubeVirtDoesNotKnowIsNoTarget) {
@@ -182,7 +263,7 @@ TEST(LevelsTest, ANodeThatKubeVirtDoesNotKnowIsNoTarget) {
 
     const auto levels = judge_levels(objects, now, {});
 
-    EXPECT_THAT(levels.refused, IsEmpty());
+    EXPECT_THAT(all_refused(levels), IsEmpty());
     EXPECT_EQ(level_of(levels, "master").level, std::nullopt);
     EXPECT_EQ(level_of(levels, "a").level, 0U);
 }
@@ -202,8 +283,8 @@ TEST(LevelsTest, EveryArchitectureCountsForItselfAndHasItsOwnMachineType) {
     for (const auto& node : levels.nodes) {
         EXPECT_EQ(node.level, 100U) << node.name;
     }
-    EXPECT_THAT(level_of(levels, "s1").out, ElementsAre("s2"));
-    EXPECT_THAT(level_of(levels, "u1").out, ElementsAre("u2"));
+    EXPECT_THAT(out_of(levels, "s1"), ElementsAre("s2"));
+    EXPECT_THAT(out_of(levels, "u1"), ElementsAre("u2"));
     EXPECT_THAT(codes(levels, "a1", "s1"), ElementsAre(ReasonCode::arch, ReasonCode::arch));
 }
 
@@ -258,20 +339,21 @@ TEST(LevelsTest, AnOldLabellerHasNoEdgeForWantOfTheMachineType) {
     }
     const auto after = judge_levels(dump.objects, dump.moment, {});
 
-    EXPECT_THAT(before.refused, SizeIs(6));
-    for (const auto& refusal : before.refused) {
+    EXPECT_THAT(all_refused(before), SizeIs(6));
+    for (const auto& refusal : all_refused(before)) {
         EXPECT_EQ(refusal.layer, Layer::stock);
-        ASSERT_THAT(refusal.reasons, SizeIs(1));
-        EXPECT_EQ(refusal.reasons[0].code, ReasonCode::machine_type);
-        EXPECT_THAT(refusal.reasons[0].keys, ElementsAre("machine-type.node.kubevirt.io/q35"));
+        ASSERT_THAT(*refusal.reasons, SizeIs(1));
+        EXPECT_EQ(refusal.reasons->at(0).code, ReasonCode::machine_type);
+        EXPECT_THAT(refusal.reasons->at(0).keys, ElementsAre("machine-type.node.kubevirt.io/q35"));
     }
     for (const auto& node : before.nodes) {
         EXPECT_EQ(node.level, 0U) << node.name;
     }
-    EXPECT_THAT(after.refused, IsEmpty());
+    EXPECT_THAT(all_refused(after), IsEmpty());
     for (const auto& node : after.nodes) {
         EXPECT_EQ(node.level, 100U) << node.name << ": " << node.not_counted;
-        EXPECT_THAT(node.out, SizeIs(2));
+        EXPECT_EQ(node.destinations, 2U);
+        EXPECT_THAT(out_of(after, node.name), SizeIs(2));
     }
 }
 
@@ -282,9 +364,9 @@ TEST(LevelsTest, ARealDumpIsJudgedAsItsReadmeSays) {
     const auto levels = judge_levels(dump.objects, dump.moment, {});
 
     EXPECT_EQ(level_of(levels, "node-a").level, 100U);
-    EXPECT_THAT(level_of(levels, "node-a").out, ElementsAre("node-c"));
+    EXPECT_THAT(out_of(levels, "node-a"), ElementsAre("node-c"));
     EXPECT_EQ(level_of(levels, "node-c").level, 100U);
-    EXPECT_THAT(level_of(levels, "node-c").out, ElementsAre("node-a"));
+    EXPECT_THAT(out_of(levels, "node-c"), ElementsAre("node-a"));
     EXPECT_EQ(level_of(levels, "node-b").level, std::nullopt);
     EXPECT_FALSE(level_of(levels, "node-b").schedulable);
     EXPECT_EQ(level_of(levels, "node-h").level, std::nullopt);
