@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "cluster/migration_numbers.h"
@@ -27,12 +28,21 @@ bool is_true(const kube::Condition* condition) {
     return condition != nullptr && condition->status == "True";
 }
 
-/// "type: message" of the first condition by which a VMIM says what it waits for.
-std::string blocked_by(const std::vector<kube::Condition>& conditions) {
-    constexpr std::array<std::string_view, 4> types{
-        "migrationRejectedByResourceQuota", "migrationBlockedByUtilityVolumes",
-        "migrationBlockedByBackup", "decentralizedMigrationBlocked"};
+bool has_ended(const kube::PodRecord& pod) {
+    return pod.phase == "Succeeded" || pod.phase == "Failed";
+}
+
+/// "type: message" of the first condition by which a VMIM says what it waits for. That of a quota
+/// stays for a while after the quota has let the target pod in.
+std::string blocked_by(const std::vector<kube::Condition>& conditions, bool has_target) {
+    constexpr std::string_view of_quota = "migrationRejectedByResourceQuota";
+    constexpr std::array<std::string_view, 4> types{of_quota, "migrationBlockedByUtilityVolumes",
+                                                    "migrationBlockedByBackup",
+                                                    "decentralizedMigrationBlocked"};
     for (const auto type : types) {
+        if (has_target && type == of_quota) {
+            continue;
+        }
         if (const auto* condition = kube::find_condition(conditions, type); is_true(condition)) {
             const auto& said = condition->message.empty() ? condition->reason : condition->message;
             return std::string{type} + (said.empty() ? std::string{} : ": " + said.str());
@@ -85,6 +95,14 @@ std::string missing_field(const kube::MoveRecord& move, const kube::VmiRecord* v
     return lacks(&kube::MoveState::target_sync) ? "targetState.syncAddress" : "";
 }
 
+void add_target(const kube::PodRecord& pod, StuckMoveFacts& facts) {
+    facts.target_pod = has_ended(pod) ? std::string{} : pod.meta.name;
+    const auto* scheduled = kube::find_condition(pod.conditions, "PodScheduled");
+    facts.pod_unschedulable = pod.phase == "Pending" && scheduled != nullptr &&
+                              scheduled->status == "False" && scheduled->reason == "Unschedulable";
+    facts.scheduler = facts.pod_unschedulable ? scheduled->message.str() : std::string{};
+}
+
 /// The objects by what they are asked for.
 class Index {
 public:
@@ -110,7 +128,8 @@ private:
     std::unordered_map<std::string_view, const kube::NodeRecord*> nodes_;
     std::unordered_map<std::string_view, const kube::PodRecord*> pods_;     ///< by uid
     std::unordered_map<std::string_view, const kube::PodRecord*> targets_;  ///< by VMIM's uid
-    std::unordered_map<std::string_view, unsigned> outbound_;               ///< by node
+    std::unordered_set<std::string_view> unfinished_;          ///< uids of VMIMs that go on
+    std::unordered_map<std::string_view, unsigned> outbound_;  ///< by node
     unsigned running_ = 0;
 };
 
@@ -131,6 +150,9 @@ Index::Index(const Records& records, WallTime now)
     for (const auto& move : records.moves) {
         const auto name = name_in(move);
         moves_[name].push_back(&move);
+        if (move.phase != "Succeeded" && move.phase != "Failed") {
+            unfinished_.insert(move.meta.uid);
+        }
         if (is_running(move)) {
             ++running_;
             const auto vmi = vmis_.find(name);
@@ -157,17 +179,13 @@ StuckMoveFacts Index::facts_of(const kube::MoveRecord& move, const kube::VmiReco
     facts.backs_off = move.evacuation || move.workload_update;
     facts.crosses = move.send_to || move.receives;
     facts.receives = move.receives;
-    facts.blocked = blocked_by(move.conditions);
     if (facts.crosses) {
         facts.missing = missing_field(move, vmi);
     }
     if (const auto target = targets_.find(move.meta.uid); target != targets_.end()) {
-        const auto* scheduled = kube::find_condition(target->second->conditions, "PodScheduled");
-        facts.pod_unschedulable = target->second->phase == "Pending" && scheduled != nullptr &&
-                                  scheduled->status == "False" &&
-                                  scheduled->reason == "Unschedulable";
-        facts.scheduler = facts.pod_unschedulable ? scheduled->message.str() : std::string{};
+        add_target(*target->second, facts);
     }
+    facts.blocked = blocked_by(move.conditions, !facts.target_pod.empty());
     return facts;
 }
 
@@ -204,8 +222,8 @@ StuckVmFacts Index::facts_of(const std::string& name, const kube::VmiRecord* vmi
     }
     for (const auto& active : vmi->active_pods) {
         const auto pod = pods_.find(active.uid);
-        if (pod != pods_.end() && pod->second->phase != "Succeeded" &&
-            pod->second->phase != "Failed") {
+        if (pod != pods_.end() && !has_ended(*pod->second) &&
+            !unfinished_.contains(pod->second->migration_uid)) {
             facts.active_pods.push_back(pod->second->meta.name);
         }
     }

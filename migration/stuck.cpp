@@ -56,6 +56,7 @@ private:
     [[nodiscard]] bool judge_deletion();
     [[nodiscard]] bool judge_synchronizing();
     [[nodiscard]] bool judge_waiting();
+    [[nodiscard]] bool judge_target();
     [[nodiscard]] bool judge_queue();
     [[nodiscard]] bool judge_waiting_here();
     [[nodiscard]] bool judge_pod();
@@ -64,6 +65,9 @@ private:
     void judge_stale_mark();
     [[nodiscard]] bool lasts(WallTime since, std::chrono::seconds limit) const {
         return since == WallTime{} || around_.now >= since + limit;
+    }
+    [[nodiscard]] WallTime waits_since() const {
+        return move_->since == WallTime{} ? move_->created : move_->since;
     }
     bool set(StuckState state, std::string waiting_for, std::string advice) {
         answer_.state = state;
@@ -80,6 +84,13 @@ private:
     }
     [[nodiscard]] std::string advice_to_cancel(const std::string& otherwise) const {
         return answer_.cancel.possible ? "if it shall stay: cancel the mark" : otherwise;
+    }
+    [[nodiscard]] std::string advice_for_left() const {
+        return "delete the launcher pod that is left of an earlier migration; never the one on "
+               "node " +
+               vm_.node +
+               ", nor one whose label kubevirt.io/migrationJobUID is the uid of a VMIM that has "
+               "not ended";
     }
 
     const StuckVmFacts& vm_;
@@ -129,7 +140,8 @@ bool Judge::judge_deletion() {
     return set(StuckState::deleting,
                "the deletion of VMIM " + move_->name + " (" + move_->phase + ")" +
                    (handed_off ? ", which is not delivered before the migration starts" : ""),
-               handed_off ? "delete the target pod: that ends it"
+               handed_off ? "delete the target pod, unless status.migrationState of the VMI has a "
+                            "startTimestamp: that ends it"
                           : "see virt-handler's log on node " + vm_.node);
 }
 
@@ -169,7 +181,10 @@ bool Judge::judge_waiting() {
     if (move_ == nullptr || !is_waiting(*move_)) {
         return false;
     }
-    answer_.since = known(move_->since == WallTime{} ? move_->created : move_->since);
+    answer_.since = known(waits_since());
+    if (!move_->target_pod.empty()) {
+        return judge_target();
+    }
     if (!around_.node_there && around_.nodes_known && !vm_.node.empty()) {
         return set(StuckState::node_gone,
                    "nothing: the Node object " + vm_.node + " is gone, so VMIM " + move_->name +
@@ -184,6 +199,26 @@ bool Judge::judge_waiting() {
                    advice_to_cancel("see why the tries failed: events of the VMIMs"));
     }
     return judge_waiting_here();
+}
+
+/// A VMIM stays Pending for a moment after its target pod is made, and with hotplugged volumes
+/// until the pod that attaches them is ready. Nothing that keeps a target from being made holds
+/// then.
+bool Judge::judge_target() {
+    if (judge_pod()) {
+        return true;
+    }
+    if (!move_->blocked.empty()) {
+        return set(StuckState::blocked, move_->blocked, "see what the condition names");
+    }
+    if (!lasts(waits_since(), patience_.pending)) {
+        return false;
+    }
+    return set(StuckState::pending,
+               "its target pod " + move_->target_pod +
+                   " to be ready, and the pod that attaches hotplugged volumes beside it",
+               "see the events of both: KubeVirt gives up a target pod that is not ready after "
+               "900 s, and waits for the other one without end");
 }
 
 bool Judge::judge_queue() {
@@ -215,9 +250,7 @@ bool Judge::judge_waiting_here() {
         return set(
             StuckState::two_active_pods,
             "one of " + std::to_string(vm_.active_pods.size()) + " launchers of the VM to end",
-            "delete the launcher pod that is left of an earlier migration; never the one "
-            "on node " +
-                vm_.node);
+            advice_for_left());
     }
     if (judge_queue()) {
         return true;
@@ -231,7 +264,7 @@ bool Judge::judge_waiting_here() {
         judge_stale_mark();
         return true;
     }
-    if (!lasts(move_->since == WallTime{} ? move_->created : move_->since, patience_.pending)) {
+    if (!lasts(waits_since(), patience_.pending)) {
         return false;
     }
     return set(StuckState::pending, "virt-controller, for no reason that the objects tell",
@@ -297,9 +330,7 @@ void Judge::judge_moveless_mark() {
         static_cast<void>(set(StuckState::two_active_pods,
                               "one of " + std::to_string(vm_.active_pods.size()) +
                                   " launchers of the VM to end: KubeVirt makes no VMIM before",
-                              "delete the launcher pod that is left of an earlier migration; "
-                              "never the one on node " +
-                                  vm_.node));
+                              advice_for_left()));
     } else {
         judge_stale_mark();
     }
@@ -342,44 +373,6 @@ std::optional<StuckAnswer> Judge::judge() {
 }
 
 }  // namespace
-
-std::string_view to_string(StuckState state) noexcept {
-    switch (state) {
-        case StuckState::stale_mark:
-            return "stale-mark";
-        case StuckState::already_moved:
-            return "already-moved";
-        case StuckState::being_moved:
-            return "being-moved";
-        case StuckState::external:
-            return "external";
-        case StuckState::unwanted:
-            return "not-wanted";
-        case StuckState::not_migratable:
-            return "not-migratable";
-        case StuckState::node_gone:
-            return "node-gone";
-        case StuckState::two_active_pods:
-            return "two-active-pods";
-        case StuckState::synchronizing:
-            return "synchronizing";
-        case StuckState::queued:
-            return "queued";
-        case StuckState::backing_off:
-            return "backing-off";
-        case StuckState::blocked:
-            return "blocked";
-        case StuckState::no_selinux:
-            return "no-selinux-context";
-        case StuckState::unschedulable:
-            return "unschedulable";
-        case StuckState::pending:
-            return "pending";
-        case StuckState::deleting:
-            return "deleting";
-    }
-    return "pending";
-}
 
 std::optional<StuckAnswer> find_stuck(const StuckVmFacts& vm, const StuckSurroundings& around,
                                       const StuckPatience& patience) {

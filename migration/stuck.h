@@ -50,7 +50,8 @@ struct StuckMoveFacts {
     bool receives = false;   ///< and this side is the target
     std::string blocked;     ///< by a condition: "migrationRejectedByResourceQuota: …"
     std::string missing;     ///< first field of the migrationState that the other side should tell
-    bool pod_unschedulable = false;  ///< its target pod
+    std::string target_pod;  ///< that is made and has not ended; empty: none
+    bool pod_unschedulable = false;  ///< that one
     std::string scheduler;           ///< says why not
 
     [[nodiscard]] bool is_final() const noexcept {
@@ -69,7 +70,8 @@ struct StuckVmFacts {
     bool migratable = false;
     std::string not_migratable;  ///< reason of the condition, with its message
     bool selinux_context = true;
-    std::vector<std::string> active_pods;  ///< launchers that have not ended
+    /// Launchers that have not ended, but for targets of migrations that go on.
+    std::vector<std::string> active_pods;
     /// Node to which a migration runs, by the VMI itself, whether its VMIM is known or not; empty:
     /// none does.
     std::string moving_to;

@@ -112,6 +112,16 @@ protected:
             vmi + R"(-uid"},"annotations":{"kubevirt.io/domain":")" + vmi + "\"}" + meta +
             R"(},"spec":{"nodeName":"n1"},"status":)" + status + "}");
     }
+    /// A launcher that migration `move` has made as its target.
+    void add_target(const std::string& name, const std::string& vmi, const std::string& move,
+                    const std::string& status) {
+        add(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":")" + name +
+            R"(","namespace":"ns","uid":")" + name + R"(-uid","labels":{"kubevirt.io":
+            "virt-launcher","kubevirt.io/created-by":")" +
+            vmi + R"(-uid","kubevirt.io/migrationJobUID":")" + move +
+            R"(-uid"},"annotations":{"kubevirt.io/domain":")" + vmi + R"("}},"spec":{},"status":)" +
+            status + "}");
+    }
     void add_event(const std::string& kind, const std::string& name, const std::string& reason,
                    const std::string& message, const std::string& space = "ns") {
         add(R"({"apiVersion":"v1","kind":"Event","metadata":{"name":"e)" + std::to_string(files) +
@@ -180,6 +190,32 @@ TEST_F(RecordsTest, WhatAPendingMigrationWaitsForIsFound) {
     EXPECT_EQ(of(found, "ns/b").state, StuckState::two_active_pods);
     EXPECT_THAT(of(found, "ns/no-vmi").waiting_for,
                 HasSubstr("migrationRejectedByResourceQuota: too much"));
+}
+
+/// With hotplugged volumes a VMIM is Pending until the pod that attaches them is ready.
+TEST_F(RecordsTest, TargetOfAPendingMigrationIsNotLeftOver) {
+    add_node("n1");
+    for (const auto* name : {"a", "b", "c"}) {
+        const std::string vm{name};
+        add_vmi(vm, R"({"nodeName":"n1","activePods":{")" + vm + R"(-source-uid":"n1",")" + vm +
+                        R"(-target-uid":""},)" + running + "}");
+        add_pod(vm + "-source", vm, R"({"phase":"Running"})");
+        add_move("m-" + vm, vm, "", R"({"phase":"Pending","conditions":[
+            {"type":"migrationRejectedByResourceQuota","status":"True"}]})");
+    }
+    add_target("a-target", "a", "m-a", R"({"phase":"Pending","conditions":[
+        {"type":"PodScheduled","status":"False","reason":"Unschedulable",
+         "message":"0/1 nodes are available"}]})");
+    add_target("b-target", "b", "m-b", R"({"phase":"Running"})");
+    add_target("c-target", "c", "m-c", R"({"phase":"Failed"})");
+
+    const auto found = stuck();
+
+    EXPECT_EQ(of(found, "ns/a").state, StuckState::unschedulable);
+    EXPECT_THAT(of(found, "ns/a").waiting_for, HasSubstr("0/1 nodes are available"));
+    EXPECT_EQ(of(found, "ns/b").state, StuckState::pending);
+    EXPECT_THAT(of(found, "ns/b").waiting_for, HasSubstr("b-target"));
+    EXPECT_EQ(of(found, "ns/c").state, StuckState::blocked);
 }
 
 TEST_F(RecordsTest, SynchronizingNamesTheFirstFieldThatIsMissing) {

@@ -211,6 +211,27 @@ const std::vector<MoveCase> waiting_moves{
          vm.moves[0].scheduler = "0/4 nodes are available";
      },
      StuckState::unschedulable, "0/4 nodes"},
+    {"no node, hotplugged volumes",
+     [](auto& vm, auto& around) {
+         around.outbound = 2;
+         vm.active_pods = {"left", "a"};
+         vm.moves[0].target_pod = "target";
+         vm.moves[0].pod_unschedulable = true;
+         vm.moves[0].scheduler = "0/4 nodes are available";
+     },
+     StuckState::unschedulable, "0/4 nodes"},
+    {"hotplugged volumes",
+     [](auto& vm, auto& around) {
+         around.node_there = false;
+         vm.moves[0].target_pod = "target";
+     },
+     StuckState::pending, "target pod target to be ready"},
+    {"backup with a target",
+     [](auto& vm, auto&) {
+         vm.moves[0].target_pod = "target";
+         vm.moves[0].blocked = "migrationBlockedByBackup";
+     },
+     StuckState::blocked, "Backup"},
     {"deleting",
      [](auto& vm, auto&) {
          vm.moves[0].phase = "TargetReady";
@@ -236,6 +257,26 @@ TEST(StuckTest, WaitingMigrationsAreToldByWhatTheyWaitFor) {
     }
 }
 
+TEST(StuckTest, AMarkedVmWhoseTargetIsMadeIsBeingMoved) {
+    auto vm = marked();
+    vm.moves = {failed_at(noon - 60s), evacuation("Pending", noon)};
+    vm.moves[1].target_pod = "target";
+
+    EXPECT_EQ(asked(vm, {.now = noon + 1s}).state, StuckState::being_moved);
+}
+
+TEST(StuckTest, LauncherToDeleteIsNoneOfAMoveThatGoesOn) {
+    auto vm = marked();
+    vm.active_pods = {"a", "b"};
+    const auto of_mark = asked(vm, {.now = noon}).advice;
+    vm.moves = {{.name = "by-hand", .phase = "Pending", .created = noon, .since = noon}};
+    const auto of_move = asked(vm, {.now = noon}).advice;
+
+    EXPECT_THAT(of_mark, HasSubstr("never the one on node n2, nor one whose label "
+                                   "kubevirt.io/migrationJobUID"));
+    EXPECT_EQ(of_mark, of_move);
+}
+
 TEST(StuckTest, WhatIsFineIsNotTold) {
     auto vm = marked();
     vm.mark = "";
@@ -245,6 +286,8 @@ TEST(StuckTest, WhatIsFineIsNotTold) {
         EXPECT_FALSE(find_stuck(vm, {.now = noon + 1h})) << phase;
     }
     vm.moves = {{.name = "m", .phase = "Pending", .created = noon, .since = noon}};
+    EXPECT_FALSE(find_stuck(vm, {.now = noon + 3s}));
+    vm.moves[0].target_pod = "target";
     EXPECT_FALSE(find_stuck(vm, {.now = noon + 3s}));
     vm = marked();
     vm.deleting = true;
