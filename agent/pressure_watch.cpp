@@ -23,12 +23,10 @@ constexpr std::chrono::minutes quiet_storage{5};
 constexpr seconds close_storage{30};
 constexpr seconds storage_wait{1};
 constexpr seconds kubelet_look{60};
-constexpr std::chrono::minutes shutdown_tell{10};
 constexpr std::size_t most_pods = 1'000;
 /// Files and folders in the volumes of all pods: of 200 launchers 250 each, read in half a second
 /// if the disk is slow. Of pods behind that nothing is known.
 constexpr std::size_t most_entries = 50'000;
-constexpr std::size_t named_pods = 3;
 // So much waiting is no everyday noise: a tenth of the time by some tasks, a hundredth by all.
 constexpr double stalled_some = 0.1;
 constexpr double stalled_full = 0.01;
@@ -37,22 +35,9 @@ bool is_stalled(const std::optional<pressure::Stall>& stall) {
     return stall && (stall->some >= stalled_some || stall->full >= stalled_full);
 }
 
-std::string whole_seconds(std::chrono::milliseconds time) {
-    return std::to_string(std::chrono::floor<seconds>(time).count()) + "s";
-}
-
 /// Appends one of several things, parted by semicolons.
 void append(std::string& list, const std::string& entry) {
     list += (list.empty() || entry.empty() ? "" : "; ") + entry;
-}
-
-const char* kind_of(const migration::EvictionThreshold& threshold) {
-    return threshold.soft_grace ? "soft" : "hard";
-}
-
-bool has_soft_threshold(const migration::KubeletEviction& kubelet) {
-    return std::any_of(kubelet.thresholds.begin(), kubelet.thresholds.end(),
-                       [](const auto& threshold) { return threshold.soft_grace.has_value(); });
 }
 
 bool has_newcomer(const std::vector<LauncherPod>& before, const std::vector<LauncherPod>& now) {
@@ -265,123 +250,13 @@ void PressureWatch::take_fault(std::string fault) {
         spdlog::warn("the node's pressure is not known in full error={}", log_value(fault));
     }
     fault_ = std::move(fault);
+    parts_.health.note("pressure is not known in full", trouble());
+}
+
+std::string PressureWatch::trouble() const {
     auto all = kubelet_fault_;
     append(all, fault_);
-    parts_.health.note("pressure is not known in full", std::move(all));
-}
-
-migration::PressureReport PressureWatch::report(SteadyTime now) const {
-    migration::PressureReport report;
-    for (const auto& outlook : pressure_.outlooks()) {
-        report.lines.push_back(migration::line_of(outlook, now));
-    }
-    report.order = launchers_.lines();
-    if (files_) {
-        report.graces.emplace();
-        // Else nothing is moved in that time.
-        if (!handler_stops_with_vms(kubelet_.shutdown)) {
-            report.graces->shutdown = shutdown_grace(kubelet_.shutdown);
-        }
-        if (has_soft_threshold(kubelet_.eviction)) {
-            report.graces->soft = kubelet_.eviction.max_pod_grace;
-        }
-    }
-    const auto [count, longest] = short_guests();
-    report.short_guests = count;
-    report.longest_wanted = longest;
-    report.trouble = kubelet_fault_;
-    append(report.trouble, fault_);
-    return report;
-}
-
-void PressureWatch::hand_over(SteadyTime now) {
-    teller_.take(report(now));
-    if (parts_.tell && teller_.is_due(now)) {
-        parts_.tell();
-    }
-}
-
-std::string PressureWatch::first_evicted(PressureSignal signal) const {
-    std::string names;
-    std::size_t count = 0;
-    for (const auto& one : launchers_.ranked(signal)) {
-        if (++count > named_pods) {
-            return names + ",…";
-        }
-        names += names.empty() ? "" : ",";
-        names += one.vmi.empty() ? one.pod_uid : one.vmi;
-    }
-    return names.empty() ? "unknown" : names;
-}
-
-void PressureWatch::tell(const migration::PressureChange& change) const {
-    const auto& outlook = pressure_.outlooks()[change.threshold];
-    const auto& threshold = outlook.threshold;
-    if (!change.began) {
-        spdlog::info("node pressure is over signal={} kind={}", to_string(threshold.signal),
-                     kind_of(threshold));
-        return;
-    }
-    const auto& kubelet = kubelet_.eviction;
-    spdlog::warn(
-        "node pressure is coming signal={} kind={} available={} threshold={} in={} "
-        "confidence={:.2f} "
-        "evicts_in={} pods_get_at_most={}s first={}",
-        to_string(threshold.signal), kind_of(threshold), outlook.room ? outlook.room->available : 0,
-        outlook.at, whole_seconds(outlook.reached ? outlook.reached->in : seconds{0}),
-        outlook.reached ? outlook.reached->confidence : 0,
-        whole_seconds(outlook.evicts_in.value_or(seconds{0})),
-        eviction_grace(threshold, kubelet, std::max(kubelet.max_pod_grace, seconds{0})).count(),
-        log_value(first_evicted(threshold.signal)));
-}
-
-PressureWatch::ShortGuests PressureWatch::short_guests() const {
-    const auto given = shutdown_grace(kubelet_.shutdown).value_or(seconds{0});
-    ShortGuests found;
-    for (const auto& pod : launchers_.pods) {
-        const auto wanted = pod.vm_grace.value_or(seconds{0});
-        if (wanted > given) {
-            ++found.count;
-            found.longest = std::max(found.longest, wanted);
-        }
-    }
-    return found;
-}
-
-/// Case 20: a guest that asks for longer than the kubelet waits is cut off.
-void PressureWatch::tell_shutdown(SteadyTime now) {
-    const auto given = shutdown_grace(kubelet_.shutdown);
-    const auto [short_guests, longest] = this->short_guests();
-    metrics_.take_shutdown(given, short_guests);
-    if (short_guests == 0) {
-        short_guests_ = 0;
-        return;
-    }
-    if (short_guests == short_guests_ || now < shutdown_due_) {
-        return;
-    }
-    short_guests_ = short_guests;
-    shutdown_due_ = now + shutdown_tell;
-    spdlog::warn(
-        "guests ask for more time than they get when this node shuts down: raise the kubelet's "
-        "shutdownGracePeriod guests={} longest={}s given={}",
-        short_guests, longest.count(),
-        given ? std::to_string(given->count()) + "s" : "nothing, the kubelet does not wait");
-}
-
-void PressureWatch::note_warnings() {
-    std::string warnings;
-    for (const auto& outlook : pressure_.outlooks()) {
-        if (outlook.warned) {
-            append(warnings,
-                   std::string{to_string(outlook.threshold.signal)} +
-                       (outlook.passed_since ? " is below"
-                        : outlook.reached    ? " reaches in " + whole_seconds(outlook.reached->in)
-                                             : " was near") +
-                       " the kubelet's " + kind_of(outlook.threshold) + " threshold");
-        }
-    }
-    parts_.health.note("node pressure", std::move(warnings));
+    return all;
 }
 
 }  // namespace scout::agent

@@ -117,6 +117,7 @@ private:
     void take(Reading reading, SteadyTime now);
     void take_kubelet(const Result<pressure::KubeletFiles>& files);
     void take_fault(std::string fault);
+    [[nodiscard]] std::string trouble() const;
     void tell(const migration::PressureChange& change) const;
     void tell_shutdown(SteadyTime now);
     void note_warnings();
