@@ -128,6 +128,8 @@ private:
         std::chrono::seconds longest{0};
     };
     [[nodiscard]] ShortGuests short_guests() const;
+    [[nodiscard]] std::optional<std::chrono::seconds> given_at_shutdown() const;
+    [[nodiscard]] migration::KubeletGraces graces() const;
     [[nodiscard]] std::string first_evicted(migration::PressureSignal signal) const;
 
     PressureConfig config_;

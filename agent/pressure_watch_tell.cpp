@@ -40,20 +40,23 @@ migration::PressureReport PressureWatch::report(SteadyTime now) const {
     }
     report.order = launchers_.lines();
     if (files_) {
-        report.graces.emplace();
-        // Else nothing is moved in that time.
-        if (!handler_stops_with_vms(kubelet_.shutdown)) {
-            report.graces->shutdown = shutdown_grace(kubelet_.shutdown);
-        }
-        if (has_soft_threshold(kubelet_.eviction)) {
-            report.graces->soft = kubelet_.eviction.max_pod_grace;
-        }
+        report.graces = graces();
     }
     const auto [count, longest] = short_guests();
     report.short_guests = count;
     report.longest_wanted = longest;
     report.trouble = trouble();
     return report;
+}
+
+migration::KubeletGraces PressureWatch::graces() const {
+    migration::KubeletGraces graces{.soft = std::nullopt,
+                                    .shutdown = given_at_shutdown(),
+                                    .handler_stops = handler_stops_with_vms(kubelet_.shutdown)};
+    if (has_soft_threshold(kubelet_.eviction)) {
+        graces.soft = kubelet_.eviction.max_pod_grace;
+    }
+    return graces;
 }
 
 void PressureWatch::hand_over(SteadyTime now) {
@@ -97,8 +100,12 @@ void PressureWatch::tell(const migration::PressureChange& change) const {
         log_value(first_evicted(threshold.signal)));
 }
 
+std::optional<seconds> PressureWatch::given_at_shutdown() const {
+    return shutdown_grace(kubelet_.shutdown);
+}
+
 PressureWatch::ShortGuests PressureWatch::short_guests() const {
-    const auto given = shutdown_grace(kubelet_.shutdown).value_or(seconds{0});
+    const auto given = given_at_shutdown().value_or(seconds{0});
     ShortGuests found;
     for (const auto& pod : launchers_.pods) {
         const auto wanted = pod.vm_grace.value_or(seconds{0});
@@ -112,7 +119,7 @@ PressureWatch::ShortGuests PressureWatch::short_guests() const {
 
 /// Case 20: a guest that asks for longer than the kubelet waits is cut off.
 void PressureWatch::tell_shutdown(SteadyTime now) {
-    const auto given = shutdown_grace(kubelet_.shutdown);
+    const auto given = given_at_shutdown();
     const auto [short_guests, longest] = this->short_guests();
     metrics_.take_shutdown(given, short_guests);
     if (short_guests == 0) {

@@ -99,6 +99,8 @@ json::object json_kubelet(const PressureReport& report) {
     const auto graces = report.graces.value_or(migration::KubeletGraces{});
     object["softGraceSeconds"] = json_seconds(graces.soft);
     object["shutdownGraceSeconds"] = json_seconds(graces.shutdown);
+    object["movesAtShutdown"] =
+        graces.shutdown ? json::value(!graces.handler_stops) : json::value(nullptr);
     object["shortVms"] = report.short_guests;
     object["longestWantedSeconds"] = report.longest_wanted.count();
     return object;
@@ -211,7 +213,10 @@ std::string kubelet_line(const PressureReport& report) {
     auto out = "the kubelet gives pods " +
                given(report.graces->soft, "no time (it has no soft threshold)") +
                " when it evicts, " + given(report.graces->shutdown, "none") +
-               " when the node shuts down";
+               " when the node shuts down" +
+               (report.graces->shutdown && report.graces->handler_stops
+                    ? " (nothing is moved in it, for virt-handler stops too)"
+                    : "");
     if (report.short_guests > 0) {
         out += "; " + std::to_string(report.short_guests) + " VMs want more then, up to " +
                std::to_string(report.longest_wanted.count()) + " s";

@@ -98,6 +98,16 @@ std::optional<std::pair<ProtectionVerdict, std::string>> obstacle(const Protecti
     return std::nullopt;
 }
 
+std::string shutdown_text(const KubeletGraces& kubelet) {
+    if (!kubelet.shutdown) {
+        return "; when its node shuts down the kubelet waits for no pod";
+    }
+    return kubelet.handler_stops
+               ? "; when its node shuts down it has " + in_seconds(*kubelet.shutdown) +
+                     ", in which nothing is moved, for virt-handler stops too"
+               : std::string{};
+}
+
 /// Where most of its time is that of one way to stop, others may leave none.
 std::string kubelet_text(const ProtectionFacts& facts) {
     if (!facts.kubelet) {
@@ -106,7 +116,7 @@ std::string kubelet_text(const ProtectionFacts& facts) {
     if (facts.kubelet->soft.value_or(hard_grace) <= hard_grace) {
         return "; at a threshold of the kubelet it is killed at once";
     }
-    return facts.kubelet->shutdown ? "" : "; when its node shuts down the kubelet waits for no pod";
+    return shutdown_text(*facts.kubelet);
 }
 
 /// Of a move that does not end in time by its policy.
@@ -194,7 +204,9 @@ ProtectionVerdict protection_verdict_named(std::string_view word) noexcept {
 
 seconds longest_grace(const KubeletGraces& kubelet, seconds pod_grace) noexcept {
     const auto soft = std::min(kubelet.soft.value_or(hard_grace), pod_grace);
-    return std::max({hard_grace, soft, kubelet.shutdown.value_or(hard_grace)});
+    const auto shutdown =
+        kubelet.handler_stops ? hard_grace : kubelet.shutdown.value_or(hard_grace);
+    return std::max({hard_grace, soft, shutdown});
 }
 
 ProtectionAnswer judge_protection(const ProtectionFacts& facts, const MoveAssumptions& assumed) {

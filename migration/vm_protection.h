@@ -34,15 +34,16 @@ inline constexpr std::size_t protection_verdicts = 6;
 struct KubeletGraces {
     /// evictionMaxPodGracePeriod; none: it has no soft threshold, and evicts at hard ones alone.
     std::optional<std::chrono::seconds> soft;
-    /// When its node shuts down; none: it does not wait for pods, or virt-handler stops with them
-    /// (handler_stops_with_vms()), so that the time is of no use to a move.
+    /// When its node shuts down; none: it does not wait for pods.
     std::optional<std::chrono::seconds> shutdown;
+    /// virt-handler stops with them then (handler_stops_with_vms()): nothing is moved in that time.
+    bool handler_stops = false;
 
     friend bool operator==(const KubeletGraces&, const KubeletGraces&) = default;
 };
 
-/// The most that it gives a pod with that grace, of what it does at a soft threshold, at a hard one
-/// (a second) and at a shutdown.
+/// The most that it gives a pod with that grace to be moved in, of what it does at a soft
+/// threshold, at a hard one (a second) and at a shutdown.
 [[nodiscard]] std::chrono::seconds longest_grace(const KubeletGraces& kubelet,
                                                  std::chrono::seconds pod_grace) noexcept;
 

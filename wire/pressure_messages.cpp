@@ -177,6 +177,7 @@ std::optional<migration::KubeletGraces> graces_from(const v1::NodePressure& mess
     if (message.has_shutdown_grace_seconds()) {
         graces.shutdown = seconds_of(message.shutdown_grace_seconds());
     }
+    graces.handler_stops = message.handler_stops();
     return graces;
 }
 
@@ -204,6 +205,7 @@ v1::NodePressure to_wire(const PressureReport& report) {
         if (report.graces->shutdown) {
             out.set_shutdown_grace_seconds(count_of(*report.graces->shutdown));
         }
+        out.set_handler_stops(report.graces->handler_stops);
     }
     out.set_short_guests(report.short_guests);
     out.set_longest_wanted_seconds(count_of(report.longest_wanted));

@@ -220,13 +220,14 @@ TEST_F(PressureWatchTest, TheKubeletsGraceIsThatOfNow) {
     EXPECT_EQ(watch->pressure().kubelet_grace(60s), 1s);
 }
 
-/// In its shutdown virt-handler stops with the VMs, and nothing is moved in that time.
-TEST_F(PressureWatchTest, TimeThatIsOfNoUseToAMoveIsNotReported) {
+/// Case 20; in that shutdown virt-handler stops with the VMs, and nothing is moved.
+TEST_F(PressureWatchTest, TimeThatIsOfNoUseToAMoveIsReportedAsSuch) {
     make(memory_alone + "shutdownGracePeriod: 60s\nshutdownGracePeriodCriticalPods: 10s\n");
     look();
     const auto report = watch->teller().next(clock.steady());
-    ASSERT_TRUE(report && report->graces);
-    EXPECT_EQ(report->graces->shutdown, std::nullopt);
+    ASSERT_TRUE(report);
+    EXPECT_EQ(report->graces, (migration::KubeletGraces{
+                                  .soft = std::nullopt, .shutdown = 50s, .handler_stops = true}));
 }
 
 TEST_F(PressureWatchTest, WhatItKnowsIsReportedWhenItIsWorthAMessage) {
@@ -247,7 +248,9 @@ TEST_F(PressureWatchTest, WhatItKnowsIsReportedWhenItIsWorthAMessage) {
     EXPECT_EQ(first->lines[0].at, std::uint64_t{100} << 20U);
     EXPECT_EQ(first->lines[1].soft_grace, 30s);
     EXPECT_EQ(first->lines[1].room.value().available, std::uint64_t{8} << 30U);
-    EXPECT_EQ(first->graces, (migration::KubeletGraces{.soft = 300s, .shutdown = 60s}));
+    EXPECT_EQ(first->graces->soft, 300s);
+    EXPECT_EQ(first->graces->shutdown, 60s);
+    EXPECT_FALSE(first->graces->handler_stops);
     EXPECT_EQ(first->short_guests, 7U);
     EXPECT_EQ(first->longest_wanted, 120s);
     ASSERT_THAT(first->order, Not(IsEmpty()));

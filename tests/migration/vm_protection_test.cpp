@@ -118,6 +118,13 @@ const std::vector<Row> what_decides{
     {"its kubelet waits at soft thresholds alone",
      [](auto& one) { one.kubelet = {.soft = 300s, .shutdown = {}}; }, ProtectionVerdict::guarded,
      "when its node shuts down the kubelet waits for no pod"},
+    {"virt-handler stops with it at a shutdown",
+     [](auto& one) { one.kubelet = {.soft = 300s, .shutdown = 50s, .handler_stops = true}; },
+     ProtectionVerdict::guarded,
+     "when its node shuts down it has 50 s, in which nothing is moved, for virt-handler stops too"},
+    {"the same, and it is evicted at hard thresholds alone",
+     [](auto& one) { one.kubelet = {.soft = {}, .shutdown = 300s, .handler_stops = true}; },
+     ProtectionVerdict::too_big, "the kubelet gives it 1 s"},
 };
 
 TEST(VmProtectionTest, WhatDecidesIsNamed) {
