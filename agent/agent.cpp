@@ -60,6 +60,7 @@ void Agent::look_at_kubelet(const PressureConfig& config) {
                                      .registry = *registry_,
                                      .health = health_,
                                      .launchers = launcher_pods(parts_.launchers),
+                                     .login = [this] { return shutdown_->login(); },
                                      .tell = [this] { report_pacer_.wake(); }});
     shutdown_ = std::make_unique<ShutdownWatch>(ShutdownWatch::Parts{
         .loop = parts_.loop,

@@ -56,7 +56,9 @@ public:
         prometheus::Registry& registry;
         daemon::Health& health;  ///< gets notes: pressure keeps nobody from being ready
         std::function<std::vector<LauncherPod>()> launchers;  ///< empty: none are known
-        std::function<void()> tell = {};                      ///< the teller has something to say
+        /// logind's word on shutdowns, if it is known; empty: it is asked nothing.
+        std::function<std::optional<migration::LoginManager>()> login = {};
+        std::function<void()> tell = {};  ///< the teller has something to say
     };
 
     PressureWatch(PressureConfig config, Parts parts);

@@ -101,7 +101,8 @@ void PressureWatch::tell(const migration::PressureChange& change) const {
 }
 
 std::optional<seconds> PressureWatch::given_at_shutdown() const {
-    return shutdown_grace(kubelet_.shutdown);
+    return shutdown_grace(kubelet_.shutdown,
+                          parts_.login ? parts_.login() : std::optional<migration::LoginManager>{});
 }
 
 PressureWatch::ShortGuests PressureWatch::short_guests() const {

@@ -24,24 +24,21 @@ ShutdownWatch::ShutdownWatch(Parts parts)
 
 std::optional<seconds> ShutdownWatch::grace() const {
     const auto& state = manager_.state();
-    if (!state) {
-        return migration::shutdown_grace(parts_.kubelet());
-    }
-    if (!begun_at_) {
+    if (state && !begun_at_) {
         return std::nullopt;
     }
-    const auto given = migration::shutdown_grace(parts_.kubelet(), *state);
-    if (!given) {
-        return std::nullopt;
+    const auto given = migration::shutdown_grace(parts_.kubelet(), state);
+    if (!given || !begun_at_) {
+        return given;
     }
     const auto gone = std::chrono::ceil<seconds>(parts_.clock.steady() - *begun_at_);
     return std::max(*given - gone, seconds{0});
 }
 
-/// What keeps the kubelet's shutdownGracePeriod from being what pods are given.
+/// What keeps pods from being given what the kubelet's configuration says.
 std::string ShutdownWatch::doubt() const {
     const auto& state = manager_.state();
-    const auto wanted = parts_.kubelet().total;
+    const auto wanted = migration::delay_of(parts_.kubelet());
     if (!state || state->shutting_down || wanted <= std::chrono::milliseconds{0}) {
         return {};
     }

@@ -43,6 +43,11 @@ public:
     /// shutdown would give. None also if the kubelet does not wait.
     [[nodiscard]] std::optional<std::chrono::seconds> grace() const;
 
+    /// None: not known.
+    [[nodiscard]] const std::optional<migration::LoginManager>& login() const noexcept {
+        return manager_.state();
+    }
+
 private:
     void changed();
     [[nodiscard]] std::string doubt() const;

@@ -40,6 +40,14 @@ std::optional<std::chrono::seconds> shutdown_grace(const NodeShutdown& shutdown,
     return step_of(shutdown, priority).grace;
 }
 
+std::chrono::milliseconds delay_of(const NodeShutdown& shutdown) {
+    std::chrono::milliseconds steps{0};
+    for (const auto& step : shutdown.by_priority) {
+        steps += step.grace;
+    }
+    return shutdown.by_priority.empty() ? shutdown.total : steps;
+}
+
 bool handler_stops_with_vms(const NodeShutdown& shutdown) {
     static_assert(handler_priority < critical_priority);
     return shutdown.by_priority.empty() ||
@@ -47,13 +55,16 @@ bool handler_stops_with_vms(const NodeShutdown& shutdown) {
 }
 
 std::optional<std::chrono::seconds> shutdown_grace(const NodeShutdown& shutdown,
-                                                   const LoginManager& manager,
+                                                   const std::optional<LoginManager>& manager,
                                                    std::int64_t priority) {
     const auto given = shutdown_grace(shutdown, priority);
-    if (!given || !manager.kubelet_delays) {
+    if (!given || !manager) {
+        return given;
+    }
+    if (!manager->kubelet_delays) {
         return std::nullopt;
     }
-    return std::min(*given, std::chrono::floor<std::chrono::seconds>(manager.longest_delay));
+    return std::min(*given, std::chrono::floor<std::chrono::seconds>(manager->longest_delay));
 }
 
 }  // namespace scout::migration

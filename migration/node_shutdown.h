@@ -30,6 +30,9 @@ struct NodeShutdown {
 [[nodiscard]] std::optional<std::chrono::seconds> shutdown_grace(const NodeShutdown& shutdown,
                                                                  std::int64_t priority = 0);
 
+/// So long it keeps the node from shutting down in all; zero: not at all.
+[[nodiscard]] std::chrono::milliseconds delay_of(const NodeShutdown& shutdown);
+
 /// That of virt-handler (KubeVirt's PriorityClass kubevirt-cluster-critical). It is less than the
 /// 2,000,000,000 from which on the kubelet counts pods as critical.
 inline constexpr std::int64_t handler_priority = 1'000'000'000;
@@ -49,10 +52,10 @@ struct LoginManager {
     friend bool operator==(const LoginManager&, const LoginManager&) = default;
 };
 
-/// The same, as far as the login manager lets the kubelet wait. None also if the kubelet holds no
-/// lock, whatever its configuration says.
-[[nodiscard]] std::optional<std::chrono::seconds> shutdown_grace(const NodeShutdown& shutdown,
-                                                                 const LoginManager& manager,
-                                                                 std::int64_t priority = 0);
+/// The same, as far as the login manager, if it is known, lets the kubelet wait. None also if the
+/// kubelet holds no lock, whatever its configuration says.
+[[nodiscard]] std::optional<std::chrono::seconds> shutdown_grace(
+    const NodeShutdown& shutdown, const std::optional<LoginManager>& manager,
+    std::int64_t priority = 0);
 
 }  // namespace scout::migration

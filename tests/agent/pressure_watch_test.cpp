@@ -61,6 +61,7 @@ protected:
                                  .registry = registry,
                                  .health = health,
                                  .launchers = [this] { return launchers; },
+                                 .login = [this] { return login; },
                                  .tell = [this] { ++told; }});
     }
     void look() { test::run_until_done(loop, watch->look()); }
@@ -121,6 +122,7 @@ protected:
     prometheus::Registry registry;
     daemon::Health health;
     std::vector<LauncherPod> launchers;
+    std::optional<migration::LoginManager> login;
     std::size_t told = 0;
     std::unique_ptr<PressureWatch> watch;
 };
@@ -228,6 +230,23 @@ TEST_F(PressureWatchTest, TimeThatIsOfNoUseToAMoveIsReportedAsSuch) {
     ASSERT_TRUE(report);
     EXPECT_EQ(report->graces, (migration::KubeletGraces{
                                   .soft = std::nullopt, .shutdown = 50s, .handler_stops = true}));
+}
+
+TEST_F(PressureWatchTest, LogindGivesNoMoreThanItsOwnLimit) {
+    make(memory_alone + "shutdownGracePeriod: 60s\nshutdownGracePeriodCriticalPods: 10s\n");
+    launchers = {{.pod_uid = "aa-1", .guest = "shop/db", .vm_grace = 30s}};
+    const auto given = [this](const migration::LoginManager& says) {
+        login = says;
+        look();
+        return watch->report(clock.steady()).graces.value().shutdown;
+    };
+    EXPECT_EQ(given({.shutting_down = false, .kubelet_delays = true, .longest_delay = 5s}), 5s);
+    EXPECT_EQ(watch->report(clock.steady()).short_guests, 1U);
+    EXPECT_THAT(metrics(), HasSubstr("virt_scout_kubelet_shutdown_grace_seconds 5"));
+    EXPECT_EQ(given({.shutting_down = false, .kubelet_delays = false, .longest_delay = 90s}),
+              std::nullopt);
+    EXPECT_EQ(given({.shutting_down = false, .kubelet_delays = true, .longest_delay = 90s}), 50s);
+    EXPECT_EQ(watch->report(clock.steady()).short_guests, 0U);
 }
 
 TEST_F(PressureWatchTest, WhatItKnowsIsReportedWhenItIsWorthAMessage) {

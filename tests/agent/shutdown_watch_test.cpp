@@ -126,6 +126,19 @@ TEST_F(ShutdownWatchTest, AKubeletWithoutALockGivesNothingWhateverItsConfigurati
     EXPECT_EQ(begun, std::nullopt);
 }
 
+/// Of steps by priority logind has to wait for all, one after the other.
+TEST_F(ShutdownWatchTest, StepsByPriorityAreHeldToLogindsLimitAndLockToo) {
+    kubelet.total = 0s;
+    kubelet.critical = 0s;
+    kubelet.by_priority = {{.priority = 0, .grace = 300s}, {.priority = 10, .grace = 20s}};
+    test::FakeLoginManager logind(bus->socket());
+    logind.set_longest_delay(310s);
+    start();
+    ASSERT_TRUE(says("delay a shutdown by 320 s, but logind waits 310 s at most")) << health.text();
+    logind.set_kubelet_delays(false);
+    EXPECT_TRUE(says("holds no delay lock of logind")) << health.text();
+}
+
 TEST_F(ShutdownWatchTest, LogindWaitsNoLongerThanItsOwnLimit) {
     test::FakeLoginManager logind(bus->socket());
     logind.set_longest_delay(5s);

@@ -49,13 +49,24 @@ TEST(NodeShutdownTest, VirtHandlerStopsWithVmsUnlessAStepIsBetweenThem) {
     EXPECT_FALSE(with({{.priority = 10'000, .grace = 9s}, {.priority = 0, .grace = 300s}}));
 }
 
+TEST(NodeShutdownTest, AllStepsDelayAShutdown) {
+    EXPECT_EQ(delay_of({.total = 60s, .critical = 10s, .by_priority = {}}), 60s);
+    EXPECT_EQ(delay_of({.total = {},
+                        .critical = {},
+                        .by_priority = {{.priority = 0, .grace = 300s},
+                                        {.priority = handler_priority, .grace = 20s}}}),
+              320s);
+    EXPECT_EQ(delay_of({}), 0s);
+}
+
 TEST(NodeShutdownTest, TheLoginManagerWaitsForALockAndNoLongerThanItsLimit) {
     const NodeShutdown shutdown{.total = 60s, .critical = 10s, .by_priority = {}};
     const LoginManager idle{.shutting_down = true, .kubelet_delays = true, .longest_delay = 90s};
     EXPECT_EQ(shutdown_grace(shutdown, idle), 50s);
-    EXPECT_EQ(shutdown_grace(shutdown, {true, true, 5500ms}), 5s);
-    EXPECT_EQ(shutdown_grace(shutdown, {true, false, 90s}), std::nullopt);
+    EXPECT_EQ(shutdown_grace(shutdown, LoginManager{true, true, 5500ms}), 5s);
+    EXPECT_EQ(shutdown_grace(shutdown, LoginManager{true, false, 90s}), std::nullopt);
     EXPECT_EQ(shutdown_grace({}, idle), std::nullopt);
+    EXPECT_EQ(shutdown_grace(shutdown, std::nullopt), 50s);
 }
 
 }  // namespace
