@@ -133,9 +133,9 @@ void PressureWatch::tell_shutdown(SteadyTime now) {
     short_guests_ = short_guests;
     shutdown_due_ = now + shutdown_tell;
     spdlog::warn(
-        "guests ask for more time than they get when this node shuts down: raise the kubelet's "
-        "shutdownGracePeriod guests={} longest={}s given={}",
-        short_guests, longest.count(),
+        "guests ask for more time than they get when this node shuts down: {} guests={} "
+        "longest={}s given={}",
+        how_to_give_more(kubelet_.shutdown), short_guests, longest.count(),
         given ? std::to_string(given->count()) + "s" : "nothing, the kubelet does not wait");
 }
 

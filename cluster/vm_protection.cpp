@@ -65,8 +65,11 @@ std::string said_by(const kube::Condition& condition) {
 std::string raise_advice(migration::StopLimit limit, seconds needed) {
     const auto time = std::to_string(needed.count());
     if (limit == migration::StopLimit::kubelet) {
-        return "on its node give the kubelet an evictionMaxPodGracePeriod (with soft thresholds) "
-               "and a shutdownGracePeriodByPodPriority of at least " +
+        return "on its node give the kubelet soft thresholds (evictionSoft, "
+               "evictionSoftGracePeriod) with an evictionMaxPodGracePeriod of at least " +
+               time +
+               "; and, in the place of shutdownGracePeriod and shutdownGracePeriodCriticalPods, "
+               "with which it would not start, a shutdownGracePeriodByPodPriority of at least " +
                time + " s for VMs, with a step of its own for virt-handler (1000000000)";
     }
     const auto grace = std::max(needed - migration::launcher_patience, seconds{1});

@@ -48,6 +48,13 @@ std::chrono::milliseconds delay_of(const NodeShutdown& shutdown) {
     return shutdown.by_priority.empty() ? shutdown.total : steps;
 }
 
+std::string_view how_to_give_more(const NodeShutdown& shutdown) noexcept {
+    return shutdown.by_priority.empty()
+               ? "raise the kubelet's shutdownGracePeriod"
+               : "raise the step of the kubelet's shutdownGracePeriodByPodPriority that pods of "
+                 "priority 0 are in";
+}
+
 bool handler_stops_with_vms(const NodeShutdown& shutdown) {
     static_assert(handler_priority < critical_priority);
     return shutdown.by_priority.empty() ||

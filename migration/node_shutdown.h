@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 /// How long a kubelet lets pods stop when its node shuts down (dossier §12.2; fields of its
@@ -32,6 +33,10 @@ struct NodeShutdown {
 
 /// So long it keeps the node from shutting down in all; zero: not at all.
 [[nodiscard]] std::chrono::milliseconds delay_of(const NodeShutdown& shutdown);
+
+/// What an admin does to give pods more time. The kubelet does not start with both
+/// shutdownGracePeriod and shutdownGracePeriodByPodPriority.
+[[nodiscard]] std::string_view how_to_give_more(const NodeShutdown& shutdown) noexcept;
 
 /// That of virt-handler (KubeVirt's PriorityClass kubevirt-cluster-critical). It is less than the
 /// 2,000,000,000 from which on the kubelet counts pods as critical.

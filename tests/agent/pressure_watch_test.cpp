@@ -249,6 +249,17 @@ TEST_F(PressureWatchTest, LogindGivesNoMoreThanItsOwnLimit) {
     EXPECT_EQ(watch->report(clock.steady()).short_guests, 0U);
 }
 
+/// The kubelet does not start with both ways to say it.
+TEST_F(PressureWatchTest, MoreTimeIsAdvisedInTheWordsOfTheKubeletsConfiguration) {
+    make(memory_alone +
+         "shutdownGracePeriodByPodPriority: [{priority: 0, shutdownGracePeriodSeconds: 20}]\n");
+    launchers = {{.pod_uid = "aa-1", .guest = "shop/db", .vm_grace = 180s}};
+    look();
+    EXPECT_THAT(log.str(), AllOf(HasSubstr("raise the step of the kubelet's "
+                                           "shutdownGracePeriodByPodPriority"),
+                                 Not(HasSubstr("shutdownGracePeriod "))));
+}
+
 TEST_F(PressureWatchTest, WhatItKnowsIsReportedWhenItIsWorthAMessage) {
     make(head +
          "evictionHard: {memory.available: 100Mi}\nevictionSoft: {memory.available: 1Gi}\n"

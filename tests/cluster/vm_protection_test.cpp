@@ -310,7 +310,9 @@ TEST(VmProtectionTest, WhatAgentsToldOfTheirKubeletsCounts) {
     const auto objects = guarded_shop();
     const KubeletWords hard{{"n1", {}}};
     EXPECT_EQ(only(objects, hard).answer.verdict, ProtectionVerdict::too_big);
-    EXPECT_THAT(only(objects, hard).advice, HasSubstr("evictionMaxPodGracePeriod"));
+    EXPECT_THAT(only(objects, hard).advice,
+                AllOf(HasSubstr("evictionSoftGracePeriod"), HasSubstr("evictionMaxPodGracePeriod"),
+                      HasSubstr("in the place of shutdownGracePeriod")));
     const KubeletWords elsewhere{{"n2", {}}};
     EXPECT_EQ(only(objects, elsewhere).answer.verdict, ProtectionVerdict::guarded);
     const KubeletWords soft{{"n1", {.soft = 300s, .shutdown = 300s}}};
