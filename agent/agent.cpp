@@ -62,20 +62,21 @@ void Agent::look_at_kubelet(const PressureConfig& config) {
                                      .launchers = launcher_pods(parts_.launchers),
                                      .login = [this] { return shutdown_->login(); },
                                      .tell = [this] { report_pacer_.wake(); }});
-    shutdown_ = std::make_unique<ShutdownWatch>(ShutdownWatch::Parts{
-        .loop = parts_.loop,
-        .clock = parts_.clock,
-        .registry = *registry_,
-        .health = health_,
-        .system_bus = options_.system_bus,
-        .kubelet = [this] { return pressure_->kubelet().shutdown; },
-        .turned =
-            [this](std::optional<std::chrono::seconds> pods_get) {
-                if (protection_) {
-                    protection_->evacuations().node_shuts_down(
-                        pods_get, migration::handler_stops_with_vms(pressure_->kubelet().shutdown));
-                }
-            }});
+    shutdown_ = std::make_unique<ShutdownWatch>(
+        ShutdownWatch::Parts{.loop = parts_.loop,
+                             .clock = parts_.clock,
+                             .registry = *registry_,
+                             .health = health_,
+                             .system_bus = options_.system_bus,
+                             .kubelet = [this] { return pressure_->shutdown(); },
+                             .turned =
+                                 [this](std::optional<std::chrono::seconds> pods_get) {
+                                     const auto kubelet = pressure_->shutdown();
+                                     if (protection_ && kubelet) {
+                                         protection_->evacuations().node_shuts_down(
+                                             pods_get, migration::handler_stops_with_vms(*kubelet));
+                                     }
+                                 }});
 }
 
 Task<Status> Agent::start() {

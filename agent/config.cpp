@@ -170,10 +170,9 @@ void add_kubelet(SettingList& list, AgentConfig& config) {
                 "kubelet-root",
                 "the kubelet's root folder, whose evictions are seen coming; empty: no kubelet",
                 config.kubelet_root),
-            path_setting(
-                "kubelet-config",
-                "the kubelet's --config; empty: config.yaml in kubelet-root, if it is there",
-                config.kubelet_config),
+            path_setting("kubelet-config",
+                         "the kubelet's --config; empty: config.yaml in kubelet-root",
+                         config.kubelet_config),
             path_setting("kubelet-config-dir", "the kubelet's --config-dir; empty: none",
                          config.kubelet_config_dir),
             path_setting(

@@ -224,6 +224,10 @@ void PressureWatch::take_kubelet(const Result<pressure::KubeletFiles>& files) {
     std::string fault;
     if (!files) {
         fault = files.error().message;
+    } else if (files->main.empty() && files->drop_ins.empty()) {
+        fault = "expected the kubelet's configuration at " + config_.kubelet.file.string() +
+                ", found no file: set kubelet-config to what the kubelet has as --config, or "
+                "kubelet-config-dir to what it has as --config-dir";
     } else if (files_ != *files) {
         if (auto config = pressure::parse_kubelet_config(*files)) {
             kubelet_ = *std::move(config);

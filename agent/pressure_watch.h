@@ -73,7 +73,10 @@ public:
     }
 
     [[nodiscard]] const migration::NodePressure& pressure() const noexcept { return pressure_; }
-    [[nodiscard]] const pressure::KubeletConfig& kubelet() const noexcept { return kubelet_; }
+    /// What the kubelet's configuration says of shutdowns; none: it is not known.
+    [[nodiscard]] std::optional<migration::NodeShutdown> shutdown() const {
+        return files_ ? std::optional{kubelet_.shutdown} : std::nullopt;
+    }
     /// What the leader knows of the launchers here; whole, in the place of what it told before.
     void take(migration::PodStandings standings) { launchers_.standings = std::move(standings); }
 
@@ -138,7 +141,8 @@ private:
     Parts parts_;
     PressureMetrics metrics_;
     pressure::KubeletConfig kubelet_;
-    std::optional<pressure::KubeletFiles> files_;  ///< that kubelet_ was made of
+    /// That kubelet_ was made of; none: it is not known, and that one has its defaults.
+    std::optional<pressure::KubeletFiles> files_;
     std::string kubelet_fault_;
     std::string fault_;  ///< of the last look
     migration::NodePressure pressure_;

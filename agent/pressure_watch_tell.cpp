@@ -106,8 +106,11 @@ std::optional<seconds> PressureWatch::given_at_shutdown() const {
 }
 
 PressureWatch::ShortGuests PressureWatch::short_guests() const {
-    const auto given = given_at_shutdown().value_or(seconds{0});
     ShortGuests found;
+    if (!files_) {
+        return found;
+    }
+    const auto given = given_at_shutdown().value_or(seconds{0});
     for (const auto& pod : launchers_.pods) {
         const auto wanted = pod.vm_grace.value_or(seconds{0});
         if (wanted > given) {

@@ -24,10 +24,11 @@ ShutdownWatch::ShutdownWatch(Parts parts)
 
 std::optional<seconds> ShutdownWatch::grace() const {
     const auto& state = manager_.state();
-    if (state && !begun_at_) {
+    const auto kubelet = parts_.kubelet();
+    if (!kubelet || (state && !begun_at_)) {
         return std::nullopt;
     }
-    const auto given = migration::shutdown_grace(parts_.kubelet(), state);
+    const auto given = migration::shutdown_grace(*kubelet, state);
     if (!given || !begun_at_) {
         return given;
     }
@@ -38,7 +39,8 @@ std::optional<seconds> ShutdownWatch::grace() const {
 /// What keeps pods from being given what the kubelet's configuration says.
 std::string ShutdownWatch::doubt() const {
     const auto& state = manager_.state();
-    const auto wanted = migration::delay_of(parts_.kubelet());
+    const auto kubelet = parts_.kubelet();
+    const auto wanted = kubelet ? migration::delay_of(*kubelet) : std::chrono::milliseconds{0};
     if (!state || state->shutting_down || wanted <= std::chrono::milliseconds{0}) {
         return {};
     }
@@ -54,6 +56,14 @@ std::string ShutdownWatch::doubt() const {
                " s at most: raise InhibitDelayMaxSec in logind.conf";
     }
     return {};
+}
+
+std::string ShutdownWatch::left_text(std::optional<seconds> left) const {
+    if (left) {
+        return std::to_string(left->count()) + "s";
+    }
+    return parts_.kubelet() ? "nothing, the kubelet does not wait"
+                            : "unknown, for the kubelet's configuration is not";
 }
 
 void ShutdownWatch::changed() {
@@ -79,9 +89,8 @@ void ShutdownWatch::changed() {
     begun_at_ = down ? std::optional{parts_.clock.steady()} : std::nullopt;
     const auto left = grace();
     if (down) {
-        spdlog::warn(
-            "the node shuts down, and its pods are told to stop pods_get={}",
-            left ? std::to_string(left->count()) + "s" : "nothing, the kubelet does not wait");
+        spdlog::warn("the node shuts down, and its pods are told to stop pods_get={}",
+                     left_text(left));
     } else {
         spdlog::info("the node does not shut down any more");
     }

@@ -27,8 +27,9 @@ public:
         const Clock& clock;
         prometheus::Registry& registry;
         daemon::Health& health;
-        std::filesystem::path system_bus;                  ///< socket of the node's system bus
-        std::function<migration::NodeShutdown()> kubelet;  ///< what its configuration says
+        std::filesystem::path system_bus;  ///< socket of the node's system bus
+        /// What its configuration says; none: not known.
+        std::function<std::optional<migration::NodeShutdown>()> kubelet;
         /// It begins, and how much is left for pods; none: it does not go on, or nobody knows.
         std::function<void(std::optional<std::chrono::seconds>)> turned = {};
         std::chrono::milliseconds again = std::chrono::minutes{1};
@@ -50,6 +51,7 @@ public:
 
 private:
     void changed();
+    [[nodiscard]] std::string left_text(std::optional<std::chrono::seconds> left) const;
     [[nodiscard]] std::string doubt() const;
 
     Parts parts_;

@@ -51,7 +51,7 @@ struct KubeletFiles {
 
 struct KubeletConfigPlaces {
     std::filesystem::path file;    ///< empty: none
-    bool file_must_be = true;      ///< else it may be absent, and the defaults are in force
+    bool file_must_be = true;      ///< else it may be absent
     std::filesystem::path folder;  ///< of drop-ins; empty: none
 };
 

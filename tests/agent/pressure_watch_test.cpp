@@ -182,22 +182,22 @@ TEST_F(PressureWatchTest, AStepIsSilentAndWhatStallsIsLookedAtClosely) {
 TEST_F(PressureWatchTest, TheKubeletsConfigurationIsFollowed) {
     make("nonsense");
     look();
-    EXPECT_THAT(watch->kubelet().eviction.thresholds, SizeIs(5));
+    EXPECT_THAT(watch->pressure().outlooks(), SizeIs(5));
     EXPECT_THAT(log.str(), HasSubstr("kubelet's defaults are in force"));
     EXPECT_THAT(health.text(), HasSubstr("pressure is not known in full: "));
     tree.folder().write("kubelet/config.yaml", memory_alone);
     clock.advance(59s);
     look();
-    EXPECT_THAT(watch->kubelet().eviction.thresholds, SizeIs(5));
+    EXPECT_THAT(watch->pressure().outlooks(), SizeIs(5));
     clock.advance(2s);
     look();
-    EXPECT_THAT(watch->kubelet().eviction.thresholds, SizeIs(1));
+    EXPECT_THAT(watch->pressure().outlooks(), SizeIs(1));
     EXPECT_EQ(health.text(), "ready\n");
     // What no kubelet would start with changes nothing.
     tree.folder().write("kubelet/config.yaml", head + "evictionHard: {memory.available: 1GB}\n");
     clock.advance(61s);
     look();
-    EXPECT_THAT(watch->kubelet().eviction.thresholds, SizeIs(1));
+    EXPECT_THAT(watch->pressure().outlooks(), SizeIs(1));
     EXPECT_THAT(log.str(), HasSubstr("the one before is in force"));
 }
 
@@ -258,6 +258,28 @@ TEST_F(PressureWatchTest, MoreTimeIsAdvisedInTheWordsOfTheKubeletsConfiguration)
     EXPECT_THAT(log.str(), AllOf(HasSubstr("raise the step of the kubelet's "
                                            "shutdownGracePeriodByPodPriority"),
                                  Not(HasSubstr("shutdownGracePeriod "))));
+}
+
+TEST_F(PressureWatchTest, AKubeletWithoutAFileIsNotKnown) {
+    make();
+    std::filesystem::remove(config_file);
+    launchers = {{.pod_uid = "aa-1", .guest = "shop/db", .vm_grace = 180s}};
+    look();
+    const auto report = watch->report(clock.steady());
+    EXPECT_FALSE(report.graces);
+    EXPECT_FALSE(watch->shutdown());
+    EXPECT_EQ(report.short_guests, 0U);
+    EXPECT_THAT(report.trouble,
+                AllOf(HasSubstr("expected the kubelet's configuration at " + config_file.string()),
+                      HasSubstr("set kubelet-config")));
+    EXPECT_THAT(log.str(), Not(HasSubstr("guests ask for more time")));
+    // One that goes away later is still in force.
+    tree.folder().write("kubelet/config.yaml", memory_alone);
+    look_after(61s);
+    std::filesystem::remove(config_file);
+    look_after(61s);
+    EXPECT_TRUE(watch->report(clock.steady()).graces);
+    EXPECT_THAT(watch->report(clock.steady()).trouble, HasSubstr("found no file"));
 }
 
 TEST_F(PressureWatchTest, WhatItKnowsIsReportedWhenItIsWorthAMessage) {

@@ -66,7 +66,8 @@ protected:
     test::FakeClock clock;
     prometheus::Registry registry;
     daemon::Health health;
-    migration::NodeShutdown kubelet{.total = 60s, .critical = 10s, .by_priority = {}};
+    std::optional<migration::NodeShutdown> kubelet{
+        {.total = 60s, .critical = 10s, .by_priority = {}}};
     std::optional<std::chrono::seconds> begun;
     std::unique_ptr<ShutdownWatch> watch;
 };
@@ -126,11 +127,23 @@ TEST_F(ShutdownWatchTest, AKubeletWithoutALockGivesNothingWhateverItsConfigurati
     EXPECT_EQ(begun, std::nullopt);
 }
 
+TEST_F(ShutdownWatchTest, AKubeletThatIsNotKnownIsNotJudged) {
+    kubelet.reset();
+    test::FakeLoginManager logind(bus->socket());
+    logind.set_kubelet_delays(false);
+    start();
+    ASSERT_TRUE(reaches([this] { return watch->login().has_value(); }));
+    EXPECT_TRUE(knows_nothing_bad()) << health.text();
+    logind.prepare(true);
+    ASSERT_TRUE(says("the node shuts down"));
+    EXPECT_EQ(begun, std::nullopt);
+}
+
 /// Of steps by priority logind has to wait for all, one after the other.
 TEST_F(ShutdownWatchTest, StepsByPriorityAreHeldToLogindsLimitAndLockToo) {
-    kubelet.total = 0s;
-    kubelet.critical = 0s;
-    kubelet.by_priority = {{.priority = 0, .grace = 300s}, {.priority = 10, .grace = 20s}};
+    kubelet->total = 0s;
+    kubelet->critical = 0s;
+    kubelet->by_priority = {{.priority = 0, .grace = 300s}, {.priority = 10, .grace = 20s}};
     test::FakeLoginManager logind(bus->socket());
     logind.set_longest_delay(310s);
     start();

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What kustomize makes of daemonset/: the base, and the overlay for another kubelet root.
+"""What kustomize makes of daemonset/: the base, and the overlays.
 
 usage: manifests_test.py DAEMONSET [unittest options]
 """
@@ -76,6 +76,16 @@ class ManifestsTest(unittest.TestCase):
         others = [[each for each in pod["volumes"] if each["name"] not in ("pods", "kubelet")]
                   for pod in (base, moved)]
         self.assertEqual(*others)
+
+    def test_an_overlay_shows_the_agent_a_kubelet_configuration_outside_the_root(self):
+        base, other = agent_of("base"), agent_of("overlays/kubelet-config")
+        agent = other["containers"][0]
+        self.assertEqual(path_of(other, "kubelet-config"), "/etc/kubernetes/kubelet.conf")
+        mount = agent["volumeMounts"].pop()
+        self.assertTrue(mount["readOnly"])
+        self.assertEqual(agent["args"].pop(), f"--kubelet-config={mount['mountPath']}")
+        self.assertEqual(other["volumes"].pop()["name"], mount["name"])
+        self.assertEqual(other, base)
 
     def test_the_image_has_the_version_of_this_tree(self):
         text = (DAEMONSET.parent / "CMakeLists.txt").read_text()
