@@ -62,21 +62,29 @@ void Agent::look_at_kubelet(const PressureConfig& config) {
                                      .launchers = launcher_pods(parts_.launchers),
                                      .login = [this] { return shutdown_->login(); },
                                      .tell = [this] { report_pacer_.wake(); }});
-    shutdown_ = std::make_unique<ShutdownWatch>(
-        ShutdownWatch::Parts{.loop = parts_.loop,
-                             .clock = parts_.clock,
-                             .registry = *registry_,
-                             .health = health_,
-                             .system_bus = options_.system_bus,
-                             .kubelet = [this] { return pressure_->shutdown(); },
-                             .turned =
-                                 [this](std::optional<std::chrono::seconds> pods_get) {
-                                     const auto kubelet = pressure_->shutdown();
-                                     if (protection_ && kubelet) {
-                                         protection_->evacuations().node_shuts_down(
-                                             pods_get, migration::handler_stops_with_vms(*kubelet));
-                                     }
-                                 }});
+    shutdown_ = std::make_unique<ShutdownWatch>(ShutdownWatch::Parts{
+        .loop = parts_.loop,
+        .clock = parts_.clock,
+        .registry = *registry_,
+        .health = health_,
+        .system_bus = options_.system_bus,
+        .kubelet = [this] { return pressure_->shutdown(); },
+        .turned = [this](
+                      bool begins,
+                      std::optional<std::chrono::seconds> pods_get) { turned(begins, pods_get); }});
+}
+
+void Agent::turned(bool shuts_down, std::optional<std::chrono::seconds> pods_get) {
+    if (!protection_) {
+        return;
+    }
+    if (shuts_down) {
+        const auto kubelet = pressure_->shutdown();
+        protection_->evacuations().node_shuts_down(
+            pods_get, kubelet && migration::handler_stops_with_vms(*kubelet));
+    } else {
+        protection_->evacuations().node_stays();
+    }
 }
 
 Task<Status> Agent::start() {

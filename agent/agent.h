@@ -84,6 +84,7 @@ private:
     void spawn_all(std::string host_identity);
     void protect();
     void look_at_kubelet(const PressureConfig& config);
+    void turned(bool shuts_down, std::optional<std::chrono::seconds> pods_get);
     /// Of a pod that is told to stop now and not deleted: what an eviction gives it if the kubelet
     /// evicts now, else what the node's shutdown gives. None: neither is known of.
     [[nodiscard]] std::optional<std::chrono::seconds> kubelet_grace(

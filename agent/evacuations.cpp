@@ -180,8 +180,12 @@ void Evacuations::unanswered(const EvacuationOrders::Open& open, SteadyTime now)
 
 void Evacuations::node_shuts_down(std::optional<std::chrono::seconds> pods_get,
                                   bool handler_stops) {
-    handler_stops_ = pods_get && handler_stops;
+    handler_stops_ = handler_stops || !pods_get;
     node_ends_ = pods_get ? std::optional{clock_.steady() + *pods_get} : std::nullopt;
+    tell_node_ends();
+}
+
+void Evacuations::tell_node_ends() {
     for (auto& [pod, each] : followed_) {
         each.node_ends(node_ends_, handler_stops_);
     }

@@ -106,10 +106,16 @@ public:
     [[nodiscard]] bool has_next() const;
 
     [[nodiscard]] const std::optional<EvacuationRules>& rules() const noexcept { return rules_; }
-    /// Whatever stops a launcher, it has no more time than the node's pods have. None: the node
-    /// does not shut down, or does not any more, or nobody waits for its pods. `handler_stops`:
+    /// Whatever stops a launcher, it has no more time than the node's pods have. None: nobody
+    /// waits for them, and virt-handler ends when they do. `handler_stops`:
     /// migration::handler_stops_with_vms().
     void node_shuts_down(std::optional<std::chrono::seconds> pods_get, bool handler_stops = false);
+    /// It does not shut down any more.
+    void node_stays() {
+        handler_stops_ = false;
+        node_ends_.reset();
+        tell_node_ends();
+    }
     /// What is done with launchers that are told to stop, for people.
     [[nodiscard]] std::string text() const;
     [[nodiscard]] const std::map<std::string, FollowedLauncher, std::less<>>& followed()
@@ -128,6 +134,7 @@ private:
                             SteadyTime now);
     [[nodiscard]] SteadyTime marked_at(const std::string& pod_uid,
                                        const launcher::Launcher& launcher, SteadyTime now);
+    void tell_node_ends();
     void note_marks(const launcher::LauncherTable& launchers, SteadyTime now);
     void follow(const launcher::LauncherTable& launchers, SteadyTime now);
     void expire(SteadyTime now);

@@ -95,7 +95,7 @@ void ShutdownWatch::changed() {
         spdlog::info("the node does not shut down any more");
     }
     if (parts_.turned) {
-        parts_.turned(left);
+        parts_.turned(down, left);
     }
 }
 

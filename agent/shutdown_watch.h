@@ -30,8 +30,9 @@ public:
         std::filesystem::path system_bus;  ///< socket of the node's system bus
         /// What its configuration says; none: not known.
         std::function<std::optional<migration::NodeShutdown>()> kubelet;
-        /// It begins, and how much is left for pods; none: it does not go on, or nobody knows.
-        std::function<void(std::optional<std::chrono::seconds>)> turned = {};
+        /// It begins, or does not go on; and how much is left for pods: none if nobody waits for
+        /// them, or it is not known.
+        std::function<void(bool begins, std::optional<std::chrono::seconds> left)> turned = {};
         std::chrono::milliseconds again = std::chrono::minutes{1};
     };
     explicit ShutdownWatch(Parts parts);

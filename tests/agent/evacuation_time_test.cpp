@@ -101,10 +101,21 @@ TEST_F(EvacuationTimeTest, WhereVirtHandlerStopsWithTheNodeNobodyIsHeldNorMoved)
     EXPECT_EQ(allowed("a"), true);
     EXPECT_THAT(reason_of("pa"), HasSubstr("virt-handler with it"));
     EXPECT_THAT(steps, ElementsAre("read-vmi"));
-    evacuations->node_shuts_down(std::nullopt);
+    evacuations->node_stays();
     say("pb", marked("b"));
     settle();
     EXPECT_EQ(allowed("b"), false);
+}
+
+TEST_F(EvacuationTimeTest, WhereNobodyWaitsForPodsNobodyIsHeldNorMoved) {
+    hear_rules();
+    vm("a");
+    evacuations->node_shuts_down(std::nullopt);
+    say("pa", marked("a"));
+    settle();
+    EXPECT_EQ(allowed("a"), true);
+    EXPECT_THAT(reason_of("pa"), HasSubstr("virt-handler with it"));
+    EXPECT_THAT(steps, ElementsAre("read-vmi"));
 }
 
 /// Of an API server that takes seconds for everything.
@@ -142,7 +153,7 @@ TEST_F(EvacuationTimeTest, LauncherThatIsToldToStopDuringAShutdownHasWhatIsLeftO
     settle();
     EXPECT_EQ(allowed("a"), true);
     EXPECT_THAT(reason_of("pa"), HasSubstr("killed in 11.0 s"));
-    evacuations->node_shuts_down(std::nullopt);
+    evacuations->node_stays();
     say("pb", marked("b"));
     settle();
     EXPECT_EQ(allowed("b"), false);

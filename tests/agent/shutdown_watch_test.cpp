@@ -33,15 +33,19 @@ protected:
         }
     }
     void start() {
-        watch = std::make_unique<ShutdownWatch>(ShutdownWatch::Parts{
-            .loop = loop.get_executor(),
-            .clock = clock,
-            .registry = registry,
-            .health = health,
-            .system_bus = bus->socket(),
-            .kubelet = [this] { return kubelet; },
-            .turned = [this](std::optional<std::chrono::seconds> left) { begun = left; },
-            .again = 50ms});
+        watch = std::make_unique<ShutdownWatch>(
+            ShutdownWatch::Parts{.loop = loop.get_executor(),
+                                 .clock = clock,
+                                 .registry = registry,
+                                 .health = health,
+                                 .system_bus = bus->socket(),
+                                 .kubelet = [this] { return kubelet; },
+                                 .turned =
+                                     [this](bool begins, std::optional<std::chrono::seconds> left) {
+                                         down = begins;
+                                         begun = left;
+                                     },
+                                 .again = 50ms});
         scope.spawn("shutdown", [this] { return watch->run(); });
     }
     template <class Condition>
@@ -68,6 +72,7 @@ protected:
     daemon::Health health;
     std::optional<migration::NodeShutdown> kubelet{
         {.total = 60s, .critical = 10s, .by_priority = {}}};
+    bool down = false;
     std::optional<std::chrono::seconds> begun;
     std::unique_ptr<ShutdownWatch> watch;
 };
@@ -80,6 +85,7 @@ TEST_F(ShutdownWatchTest, APodHasTheShutdownsTimeWhileTheNodeShutsDownAndOnlyThe
 
     logind.prepare(true);
     ASSERT_TRUE(says("node shutdown: the node shuts down")) << health.text();
+    EXPECT_TRUE(down);
     EXPECT_EQ(begun, 50s);
     EXPECT_EQ(watch->grace(), 50s);
     clock.advance(20s);
@@ -89,6 +95,7 @@ TEST_F(ShutdownWatchTest, APodHasTheShutdownsTimeWhileTheNodeShutsDownAndOnlyThe
 
     logind.prepare(false);
     ASSERT_TRUE(knows_nothing_bad()) << health.text();
+    EXPECT_FALSE(down);
     EXPECT_EQ(watch->grace(), std::nullopt);
 }
 
@@ -124,6 +131,7 @@ TEST_F(ShutdownWatchTest, AKubeletWithoutALockGivesNothingWhateverItsConfigurati
     logind.prepare(true);
     ASSERT_TRUE(says("the node shuts down"));
     EXPECT_EQ(watch->grace(), std::nullopt);
+    EXPECT_TRUE(down);
     EXPECT_EQ(begun, std::nullopt);
 }
 
@@ -136,6 +144,7 @@ TEST_F(ShutdownWatchTest, AKubeletThatIsNotKnownIsNotJudged) {
     EXPECT_TRUE(knows_nothing_bad()) << health.text();
     logind.prepare(true);
     ASSERT_TRUE(says("the node shuts down"));
+    EXPECT_TRUE(down);
     EXPECT_EQ(begun, std::nullopt);
 }
 
