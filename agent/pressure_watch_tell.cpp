@@ -41,6 +41,7 @@ migration::PressureReport PressureWatch::report(SteadyTime now) const {
     report.order = launchers_.lines();
     if (files_) {
         report.graces = graces();
+        report.graces->hard_alone = migration::hard_alone(report.lines);
     }
     const auto [count, longest] = short_guests();
     report.short_guests = count;

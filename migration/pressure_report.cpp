@@ -89,6 +89,19 @@ PressureLine line_of(const ThresholdOutlook& outlook, SteadyTime now) {
     return line;
 }
 
+std::vector<PressureSignal> hard_alone(const std::vector<PressureLine>& lines) {
+    std::vector<PressureSignal> out;
+    for (const auto& line : lines) {
+        const bool softened = std::any_of(lines.begin(), lines.end(), [&line](const auto& other) {
+            return other.signal == line.signal && other.soft_grace;
+        });
+        if (!softened) {
+            out.push_back(line.signal);
+        }
+    }
+    return out;
+}
+
 bool is_near(const PressureReport& report) noexcept {
     return std::any_of(report.lines.begin(), report.lines.end(),
                        [](const PressureLine& line) { return line.warned || line.passed_for; });

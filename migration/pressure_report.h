@@ -32,6 +32,8 @@ struct PressureLine {
     friend bool operator==(const PressureLine&, const PressureLine&) = default;
 };
 [[nodiscard]] PressureLine line_of(const ThresholdOutlook& outlook, SteadyTime now);
+/// Signals with a hard threshold and no soft one.
+[[nodiscard]] std::vector<PressureSignal> hard_alone(const std::vector<PressureLine>& lines);
 
 struct PressedLauncher {
     std::string vmi;  ///< "NAMESPACE/NAME"; empty: not known

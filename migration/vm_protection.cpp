@@ -98,6 +98,20 @@ std::optional<std::pair<ProtectionVerdict, std::string>> obstacle(const Protecti
     return std::nullopt;
 }
 
+/// At a threshold of the kubelet; empty: there is time at each of them.
+std::string evicted_text(const KubeletGraces& kubelet) {
+    if (kubelet.soft.value_or(hard_grace) <= hard_grace) {
+        return "; at a threshold of the kubelet it is killed at once";
+    }
+    std::string signals;
+    for (const auto signal : kubelet.hard_alone) {
+        signals += (signals.empty() ? "" : ", ") + std::string{to_string(signal)};
+    }
+    return signals.empty() ? signals
+                           : "; it is killed at once for want of " + signals +
+                                 ", for which the kubelet has no soft threshold";
+}
+
 std::string shutdown_text(const KubeletGraces& kubelet) {
     if (!kubelet.shutdown) {
         return "; when its node shuts down the kubelet waits for no pod";
@@ -110,13 +124,8 @@ std::string shutdown_text(const KubeletGraces& kubelet) {
 
 /// Where most of its time is that of one way to stop, others may leave none.
 std::string kubelet_text(const ProtectionFacts& facts) {
-    if (!facts.kubelet) {
-        return {};
-    }
-    if (facts.kubelet->soft.value_or(hard_grace) <= hard_grace) {
-        return "; at a threshold of the kubelet it is killed at once";
-    }
-    return shutdown_text(*facts.kubelet);
+    return facts.kubelet ? evicted_text(*facts.kubelet) + shutdown_text(*facts.kubelet)
+                         : std::string{};
 }
 
 /// Of a move that does not end in time by its policy.

@@ -7,11 +7,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "migration/convergence.h"
 #include "migration/escalation.h"
 #include "migration/evacuation_outlook.h"
 #include "migration/eviction.h"
+#include "migration/eviction_thresholds.h"
 
 /// Whether a VM that runs well would be moved if its node told its launcher to stop now: what is
 /// decided then (migration/evacuation.h), asked beforehand. Pure; any thread; nothing here fails.
@@ -38,6 +40,8 @@ struct KubeletGraces {
     std::optional<std::chrono::seconds> shutdown;
     /// virt-handler stops with them then (handler_stops_with_vms()): nothing is moved in that time.
     bool handler_stops = false;
+    /// Of what no soft threshold warns: too little of it ends a pod at once.
+    std::vector<PressureSignal> hard_alone = {};
 
     friend bool operator==(const KubeletGraces&, const KubeletGraces&) = default;
 };

@@ -230,6 +230,9 @@ Result<PressureReport> from_wire(const v1::NodePressure& message) {
         }
     }
     report.graces = graces_from(message);
+    if (report.graces) {
+        report.graces->hard_alone = migration::hard_alone(report.lines);
+    }
     report.short_guests = message.short_guests();
     report.longest_wanted = seconds_of(message.longest_wanted_seconds());
     report.trouble = cut(message.trouble(), text_limit);

@@ -228,8 +228,11 @@ TEST_F(PressureWatchTest, TimeThatIsOfNoUseToAMoveIsReportedAsSuch) {
     look();
     const auto report = watch->teller().next(clock.steady());
     ASSERT_TRUE(report);
-    EXPECT_EQ(report->graces, (migration::KubeletGraces{
-                                  .soft = std::nullopt, .shutdown = 50s, .handler_stops = true}));
+    EXPECT_EQ(report->graces,
+              (migration::KubeletGraces{.soft = std::nullopt,
+                                        .shutdown = 50s,
+                                        .handler_stops = true,
+                                        .hard_alone = {PressureSignal::memory_available}}));
 }
 
 TEST_F(PressureWatchTest, LogindGivesNoMoreThanItsOwnLimit) {

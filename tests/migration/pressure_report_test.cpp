@@ -40,6 +40,15 @@ PressureReport near() {
     return report;
 }
 
+TEST(PressureReportTest, SignalsWithoutASoftThresholdAreNamed) {
+    const std::vector<PressureLine> lines{
+        {.signal = PressureSignal::memory_available},
+        {.signal = PressureSignal::nodefs_available},
+        {.signal = PressureSignal::nodefs_available, .soft_grace = 30s}};
+    EXPECT_EQ(hard_alone(lines), std::vector{PressureSignal::memory_available});
+    EXPECT_EQ(hard_alone({}), std::vector<PressureSignal>{});
+}
+
 struct Row {
     const char* what;
     std::function<void(PressureReport&)> change;

@@ -125,6 +125,14 @@ const std::vector<Row> what_decides{
     {"the same, and it is evicted at hard thresholds alone",
      [](auto& one) { one.kubelet = {.soft = {}, .shutdown = 300s, .handler_stops = true}; },
      ProtectionVerdict::too_big, "the kubelet gives it 1 s"},
+    {"its kubelet has a soft threshold of something else",
+     [](auto& one) {
+         one.kubelet = {
+             .soft = 300s,
+             .shutdown = 300s,
+             .hard_alone = {PressureSignal::memory_available, PressureSignal::pid_available}};
+     },
+     ProtectionVerdict::guarded, "killed at once for want of memory.available, pid.available"},
 };
 
 TEST(VmProtectionTest, WhatDecidesIsNamed) {

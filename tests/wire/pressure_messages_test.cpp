@@ -50,7 +50,10 @@ PressureReport full_report() {
         {.signal = PressureSignal::nodefs_available,
          .first = {{.vmi = "shop/web", .pod_uid = "u1", .usage = 7, .request = 2, .vm_grace = {}}}},
         {.signal = PressureSignal::imagefs_inodes_free, .first = {}}};
-    report.graces = migration::KubeletGraces{.soft = 300s, .shutdown = {}, .handler_stops = true};
+    report.graces = migration::KubeletGraces{.soft = 300s,
+                                             .shutdown = {},
+                                             .handler_stops = true,
+                                             .hard_alone = migration::hard_alone(report.lines)};
     report.short_guests = 2;
     report.longest_wanted = 120s;
     report.trouble = "no cgroup";
