@@ -13,6 +13,7 @@
 namespace scout::migration {
 namespace {
 
+using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr std::array<std::pair<PressureSignal, std::string_view>, 8> words{
@@ -82,6 +83,25 @@ Result<std::optional<EvictionThreshold>> threshold(const std::string& signal,
         .signal = *known, .value = *given, .soft_grace = {}, .minimum_reclaim = {}};
 }
 
+/// Of two the kubelet acts on what is passed first.
+ThresholdValue greater_of(const ThresholdValue& a, const ThresholdValue& b) {
+    const auto amount_of = [](const ThresholdValue& value) {
+        return value.amount ? value.amount->rounded_up() : 0;
+    };
+    return {.amount = amount_of(a) < amount_of(b) ? b.amount : a.amount,
+            .share = std::max(a.share, b.share)};
+}
+
+void add_threshold(const EvictionThreshold& added, KubeletEviction& made) {
+    for (auto& known : made.thresholds) {
+        if (known.signal == added.signal && known.soft_grace == added.soft_grace) {
+            known.value = greater_of(known.value, added.value);
+            return;
+        }
+    }
+    made.thresholds.push_back(added);
+}
+
 Status add_hard(const KubeletEvictionFields& fields, KubeletEviction& made) {
     auto texts = fields.hard.value_or(default_hard_thresholds());
     if (fields.merge_defaults) {
@@ -93,7 +113,7 @@ Status add_hard(const KubeletEvictionFields& fields, KubeletEviction& made) {
             return fail(std::move(one.error()).within("evictionHard"));
         }
         if (const auto& hard = *one) {
-            made.thresholds.push_back(*hard);
+            add_threshold(*hard, made);
         }
     }
     return {};
@@ -115,8 +135,10 @@ Status add_soft(const KubeletEvictionFields& fields, KubeletEviction& made) {
             return fail(Error{time.error()}.within("evictionSoftGracePeriod: '" + signal + "'"));
         }
         if (auto& soft = *one) {
-            soft->soft_grace = *time;
-            made.thresholds.push_back(*soft);
+            if (*time > milliseconds{0}) {
+                soft->soft_grace = *time;
+            }
+            add_threshold(*soft, made);
         }
     }
     return {};
@@ -179,10 +201,8 @@ bool is_of_filesystem(PressureSignal signal) noexcept {
 }
 
 std::uint64_t ThresholdValue::of(std::uint64_t capacity) const noexcept {
-    if (amount) {
-        return amount->rounded_up();
-    }
-    return static_cast<std::uint64_t>(std::floor(static_cast<double>(capacity) * share));
+    const auto part = std::floor(static_cast<double>(capacity) * share);
+    return std::max(amount ? amount->rounded_up() : 0, static_cast<std::uint64_t>(part));
 }
 
 Result<KubeletEviction> kubelet_eviction(const KubeletEvictionFields& fields) {
@@ -196,8 +216,9 @@ Result<KubeletEviction> kubelet_eviction(const KubeletEvictionFields& fields) {
     if (auto added = add_reclaim(fields, made); !added) {
         return fail(std::move(added.error()));
     }
-    std::stable_sort(made.thresholds.begin(), made.thresholds.end(),
-                     [](const auto& a, const auto& b) { return a.signal < b.signal; });
+    std::sort(made.thresholds.begin(), made.thresholds.end(), [](const auto& a, const auto& b) {
+        return std::pair{a.signal, a.soft_grace} < std::pair{b.signal, b.soft_grace};
+    });
     made.max_pod_grace = seconds{fields.max_pod_grace.value_or(0)};
     return made;
 }

@@ -33,10 +33,10 @@ enum class PressureSignal : std::uint8_t {
 /// Of bytes or inodes of one of the filesystems.
 [[nodiscard]] bool is_of_filesystem(PressureSignal signal) noexcept;
 
-/// Bytes, inodes or process numbers, or a share of what there is of them.
+/// Bytes, inodes or process numbers, or a share of what there is of them; of both the greater one.
 struct ThresholdValue {
     std::optional<Quantity> amount;
-    double share = 0;  ///< 0 to 1, where no amount is given
+    double share = 0;  ///< 0 to 1
 
     /// Where it lies if there is so much in all.
     [[nodiscard]] std::uint64_t of(std::uint64_t capacity) const noexcept;
@@ -48,7 +48,7 @@ struct EvictionThreshold {
     PressureSignal signal{};
     ThresholdValue value;
     /// None: a hard one, that acts at once and gives pods a second. Else a soft one, that acts when
-    /// it was passed for so long.
+    /// it was passed for so long; more than nothing.
     std::optional<std::chrono::milliseconds> soft_grace;
     /// Once it was passed, so much more than the threshold must be left until it counts as over.
     std::optional<ThresholdValue> minimum_reclaim;
@@ -68,7 +68,8 @@ struct KubeletEvictionFields {
 };
 
 struct KubeletEviction {
-    std::vector<EvictionThreshold> thresholds;  ///< in the order of signals, hard ones first
+    /// In the order of signals, hard ones first; of one signal one of each kind at most.
+    std::vector<EvictionThreshold> thresholds;
     /// What a pod is given at most at a soft threshold.
     std::chrono::seconds max_pod_grace{0};
 
@@ -79,8 +80,8 @@ struct KubeletEviction {
 [[nodiscard]] const KubeletEvictionFields::Texts& default_hard_thresholds();
 
 /// As kubelet reads them: a hard threshold that is set takes the place of all defaults, unless they
-/// are to be merged; 0 % and 100 % switch one off. Errors: invalid, naming the field; kubelet does
-/// not start with such a configuration.
+/// are to be merged; 0 % and 100 % switch one off; a soft one without a time is a hard one. Errors:
+/// invalid, naming the field; kubelet does not start with such a configuration.
 [[nodiscard]] Result<KubeletEviction> kubelet_eviction(const KubeletEvictionFields& fields);
 
 /// What the kubelet gives a pod that it evicts for passing this threshold.

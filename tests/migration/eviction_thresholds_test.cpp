@@ -83,6 +83,18 @@ TEST(KubeletEvictionTest, WithoutAPodGraceASoftThresholdGivesNone) {
               0s);
 }
 
+TEST(KubeletEvictionTest, ASoftThresholdWithoutATimeIsAHardOne) {
+    const auto made = read({.hard = Texts{{"memory.available", "1Gi"}, {"pid.available", "5%"}},
+                            .soft = {{"memory.available", "2Gi"}, {"pid.available", "100"}},
+                            .soft_grace = {{"memory.available", "0s"}, {"pid.available", "0"}},
+                            .max_pod_grace = 300});
+    ASSERT_THAT(made.thresholds, SizeIs(2)) << "of two hard ones the greater one acts first";
+    EXPECT_EQ(made.thresholds[0], amount(PressureSignal::memory_available, 2048 * mebibyte));
+    EXPECT_EQ(eviction_grace(made.thresholds[0], made, 60s), 1s);
+    EXPECT_EQ(made.thresholds[1].value.of(1000), 100U);
+    EXPECT_EQ(made.thresholds[1].value.of(10'000), 500U);
+}
+
 TEST(KubeletEvictionTest, ZeroAndAHundredPercentSwitchOneOff) {
     EXPECT_THAT(
         read({.hard = Texts{{"nodefs.available", "0%"}, {"imagefs.available", "100%"}}}).thresholds,

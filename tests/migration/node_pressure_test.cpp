@@ -170,18 +170,19 @@ TEST(NodePressureTest, MemoryIsWhatTheKubeletActsOnFirst) {
     NodePressure pressure(
         kubelet_eviction({.hard = KubeletEvictionFields::Texts{{"nodefs.available", "10%"}},
                           .soft = {{"memory.available", "1Gi"}},
-                          .soft_grace = {{"memory.available", "0s"}},
+                          .soft_grace = {{"memory.available", "1ms"}},
                           .max_pod_grace = 40})
             .value());
     auto room = memory(1);
     room[PressureSignal::nodefs_available] = {.available = 99, .capacity = 1000};
     pressure.add(start, room);
+    pressure.add(start + 1s, room);
     EXPECT_EQ(pressure.kubelet_grace(60s), 40s);
     room.erase(PressureSignal::memory_available);
-    pressure.add(start + 1s, room);
+    pressure.add(start + 2s, room);
     EXPECT_EQ(pressure.kubelet_grace(60s), 1s);
     room[PressureSignal::nodefs_available].available = 100;
-    pressure.add(start + 2s, room);
+    pressure.add(start + 3s, room);
     EXPECT_FALSE(pressure.kubelet_grace(60s));
 }
 
