@@ -50,7 +50,8 @@ struct EvictionThreshold {
     /// None: a hard one, that acts at once and gives pods a second. Else a soft one, that acts when
     /// it was passed for so long; more than nothing.
     std::optional<std::chrono::milliseconds> soft_grace;
-    /// Once it was passed, so much more than the threshold must be left until it counts as over.
+    /// Once it acted, so much more than the threshold must be left until it counts as over: a soft
+    /// one whose time was not up is over as soon as it is not passed.
     std::optional<ThresholdValue> minimum_reclaim;
 
     friend bool operator==(const EvictionThreshold&, const EvictionThreshold&) = default;

@@ -92,6 +92,7 @@ void NodePressure::look_for_signs(SteadyTime now, const NodeRoom& room, bool sta
 }
 
 void NodePressure::judge(ThresholdOutlook& outlook, SteadyTime now) const {
+    const bool acted = outlook.passed_since && outlook.evicts_in == milliseconds{0};
     outlook.reached.reset();
     outlook.evicts_in.reset();
     const auto found = room_.find(outlook.threshold.signal);
@@ -105,7 +106,7 @@ void NodePressure::judge(ThresholdOutlook& outlook, SteadyTime now) const {
     outlook.at = outlook.threshold.value.of(room.capacity);
     const auto& reclaim = outlook.threshold.minimum_reclaim;
     const auto over_at =
-        outlook.passed_since && reclaim ? sum(outlook.at, reclaim->of(room.capacity)) : outlook.at;
+        acted && reclaim ? sum(outlook.at, reclaim->of(room.capacity)) : outlook.at;
     if (room.available >= over_at) {
         outlook.passed_since.reset();
     } else if (!outlook.passed_since) {

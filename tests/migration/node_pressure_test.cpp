@@ -203,6 +203,27 @@ TEST(NodePressureTest, OverIsWhatTheMinimumReclaimSays) {
     EXPECT_EQ(pressure.acting(), nullptr);
 }
 
+TEST(NodePressureTest, ASoftThresholdWhoseTimeWasNotUpNeedsNoMinimumReclaim) {
+    NodePressure pressure(kubelet_eviction({.hard = KubeletEvictionFields::Texts{},
+                                            .soft = {{"memory.available", "1Gi"}},
+                                            .soft_grace = {{"memory.available", "5s"}},
+                                            .minimum_reclaim = {{"memory.available", "1Gi"}},
+                                            .max_pod_grace = 300})
+                              .value());
+    pressure.add(start, memory(1000 * mebibyte));
+    EXPECT_EQ(pressure.kubelet_grace(330s), 300s);
+    pressure.add(start + 4s, memory(1100 * mebibyte));
+    EXPECT_FALSE(pressure.kubelet_grace(330s)) << "a short dip";
+    EXPECT_FALSE(pressure.outlooks()[0].passed_since);
+
+    pressure.add(start + 5s, memory(1000 * mebibyte));
+    pressure.add(start + 10s, memory(1000 * mebibyte));
+    pressure.add(start + 11s, memory(1100 * mebibyte));
+    EXPECT_EQ(pressure.kubelet_grace(330s), 300s) << "it acted";
+    pressure.add(start + 12s, memory(2048 * mebibyte));
+    EXPECT_FALSE(pressure.kubelet_grace(330s));
+}
+
 TEST(NodePressureTest, WhatCannotBeReadIsNotKnown) {
     NodePressure pressure(hard_memory());
     pressure.add(start, memory(50 * mebibyte));
