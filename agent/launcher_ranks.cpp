@@ -88,7 +88,8 @@ migration::EvictionCandidate LauncherRanks::candidate(const PressedLauncher& lau
     return {.priority = launcher.priority.value_or(0), .usage = launcher.usage, .request = request};
 }
 
-std::vector<PressedLauncher> LauncherRanks::ranked(PressureSignal signal) const {
+std::vector<PressedLauncher> LauncherRanks::ranked(PressureSignal of) const {
+    const auto signal = migration::ranked_as(of);
     if (!knows(signal)) {
         return {};
     }

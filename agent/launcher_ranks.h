@@ -42,8 +42,8 @@ struct LauncherRanks {
     /// The first one first. None where nothing is known of single launchers: of an imagefs of its
     /// own, and of filesystems before they are measured.
     [[nodiscard]] std::vector<migration::PressedLauncher> ranked(
-        migration::PressureSignal signal) const;
-    /// The same of each signal, as others are told.
+        migration::PressureSignal of) const;
+    /// The same of each signal that others are ranked as, as others are told.
     [[nodiscard]] std::vector<migration::EvictionLine> lines() const;
 
 private:

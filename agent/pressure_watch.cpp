@@ -56,7 +56,9 @@ pressure::KubeletConfig default_config() {
 }  // namespace
 
 PressureWatch::Reading PressureWatch::Order::carry_out() const {
-    Reading reading{.node = pressure::read_node(config.roots), .usages = {}, .kubelet = {}};
+    const auto pods_root = with_pods_memory ? std::optional{cgroup_root} : std::nullopt;
+    Reading reading{
+        .node = pressure::read_node(config.roots, pods_root), .usages = {}, .kubelet = {}};
     if (with_kubelet) {
         reading.kubelet = pressure::read_kubelet_files(config.kubelet);
     }
@@ -161,6 +163,7 @@ PressureWatch::Order PressureWatch::next_order(SteadyTime now) {
     if (order.with_kubelet) {
         kubelet_due_ = now + kubelet_look;
     }
+    order.with_pods_memory = limits_pods();
     const bool close = next_look() < migration::PressurePolicy{}.quiet_look;
     order.with_pods = now >= pods_due_ || (close && now >= pods_due_ - quiet_pods + close_pods);
     if (order.with_pods) {
@@ -184,6 +187,15 @@ PressureWatch::Order PressureWatch::next_order(SteadyTime now) {
         order.pods = launchers_.pods;
     }
     return order;
+}
+
+/// Before the kubelet's configuration was looked at nobody knows where their cgroup is.
+bool PressureWatch::limits_pods() const {
+    const auto& thresholds = kubelet_.eviction.thresholds;
+    const bool looked = files_ || !kubelet_fault_.empty();
+    return looked && std::any_of(thresholds.begin(), thresholds.end(), [](const auto& threshold) {
+               return threshold.signal == PressureSignal::allocatable_memory_available;
+           });
 }
 
 bool PressureWatch::is_filesystem_near() const {

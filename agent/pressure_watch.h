@@ -102,6 +102,7 @@ private:
         bool with_pods = false;
         bool with_storage = false;
         bool with_kubelet = false;
+        bool with_pods_memory = false;
 
         [[nodiscard]] Reading carry_out() const;
         void read_usages(Reading& reading) const;
@@ -117,6 +118,7 @@ private:
 
     [[nodiscard]] Order next_order(SteadyTime now);
     [[nodiscard]] bool is_filesystem_near() const;
+    [[nodiscard]] bool limits_pods() const;
     [[nodiscard]] Task<> measure(Order order);
     void take_storages();
     void take(Reading reading, SteadyTime now);

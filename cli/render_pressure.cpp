@@ -21,6 +21,7 @@
 #include "cli/render_table.h"
 #include "cli/table_parts.h"
 #include "cli/text.h"
+#include "migration/eviction_order.h"
 
 /// `pressure`: how near nodes are to evicting pods.
 namespace scout::cli {
@@ -167,7 +168,7 @@ std::string reached_text(const PressureLine& line) {
 /// "shop/a, shop/b (+3)"
 std::string first_text(const PressureReport& report, PressureSignal signal) {
     for (const auto& order : report.order) {
-        if (order.signal != signal) {
+        if (order.signal != migration::ranked_as(signal)) {
             continue;
         }
         std::vector<std::string> names;

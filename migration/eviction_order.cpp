@@ -47,12 +47,18 @@ bool EvictionCandidate::exceeds_request(PressureSignal signal) const noexcept {
         case PressureSignal::containerfs_inodes_free:
             return usage.value_or(0) > 0;
         case PressureSignal::memory_available:
+        case PressureSignal::allocatable_memory_available:
         case PressureSignal::nodefs_available:
         case PressureSignal::imagefs_available:
         case PressureSignal::containerfs_available:
             break;
     }
     return usage.value_or(0) > request;
+}
+
+PressureSignal ranked_as(PressureSignal signal) noexcept {
+    return signal == PressureSignal::allocatable_memory_available ? PressureSignal::memory_available
+                                                                  : signal;
 }
 
 std::vector<std::size_t> eviction_order(const std::vector<EvictionCandidate>& candidates,

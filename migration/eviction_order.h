@@ -41,6 +41,9 @@ struct EvictionCandidate {
     [[nodiscard]] bool exceeds_request(PressureSignal signal) const noexcept;
 };
 
+/// By whose order the kubelet evicts: what pods may take together is ranked as all memory is.
+[[nodiscard]] PressureSignal ranked_as(PressureSignal signal) noexcept;
+
 /// Two thousand million and more: kubelet evicts no such pod, nor static ones.
 inline constexpr std::int64_t critical_priority = 2'000'000'000;
 

@@ -16,8 +16,9 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr std::array<std::pair<PressureSignal, std::string_view>, 8> words{
+constexpr std::array<std::pair<PressureSignal, std::string_view>, 9> words{
     {{PressureSignal::memory_available, "memory.available"},
+     {PressureSignal::allocatable_memory_available, "allocatableMemory.available"},
      {PressureSignal::nodefs_available, "nodefs.available"},
      {PressureSignal::nodefs_inodes_free, "nodefs.inodesFree"},
      {PressureSignal::imagefs_available, "imagefs.available"},
@@ -175,6 +176,23 @@ Status add_reclaim(const KubeletEvictionFields& fields, KubeletEviction& made) {
     return {};
 }
 
+/// With its minimum reclaim: to be called last.
+void add_allocatable(const KubeletEvictionFields& fields, KubeletEviction& made) {
+    const auto& enforced = fields.enforced;
+    if (enforced && std::find(enforced->begin(), enforced->end(), "pods") == enforced->end()) {
+        return;
+    }
+    const auto memory =
+        std::find_if(made.thresholds.begin(), made.thresholds.end(), [](const auto& one) {
+            return one.signal == PressureSignal::memory_available && !one.soft_grace;
+        });
+    if (memory != made.thresholds.end()) {
+        auto copy = *memory;
+        copy.signal = PressureSignal::allocatable_memory_available;
+        add_threshold(copy, made);
+    }
+}
+
 }  // namespace
 
 const KubeletEvictionFields::Texts& default_hard_thresholds() {
@@ -197,7 +215,9 @@ std::optional<PressureSignal> signal_named(std::string_view word) noexcept {
 }
 
 bool is_of_filesystem(PressureSignal signal) noexcept {
-    return signal != PressureSignal::memory_available && signal != PressureSignal::pid_available;
+    return signal != PressureSignal::memory_available &&
+           signal != PressureSignal::allocatable_memory_available &&
+           signal != PressureSignal::pid_available;
 }
 
 std::uint64_t ThresholdValue::of(std::uint64_t capacity) const noexcept {
@@ -216,6 +236,7 @@ Result<KubeletEviction> kubelet_eviction(const KubeletEvictionFields& fields) {
     if (auto added = add_reclaim(fields, made); !added) {
         return fail(std::move(added.error()));
     }
+    add_allocatable(fields, made);
     std::sort(made.thresholds.begin(), made.thresholds.end(), [](const auto& a, const auto& b) {
         return std::pair{a.signal, a.soft_grace} < std::pair{b.signal, b.soft_grace};
     });

@@ -19,6 +19,7 @@ namespace scout::migration {
 /// Of what too little is left.
 enum class PressureSignal : std::uint8_t {
     memory_available,
+    allocatable_memory_available,  ///< of what all pods together may take
     nodefs_available,
     nodefs_inodes_free,
     imagefs_available,
@@ -27,7 +28,7 @@ enum class PressureSignal : std::uint8_t {
     containerfs_inodes_free,
     pid_available,
 };
-/// kubelet's word: "memory.available", …
+/// kubelet's word: "memory.available", "allocatableMemory.available", …
 [[nodiscard]] std::string_view to_string(PressureSignal signal) noexcept;
 [[nodiscard]] std::optional<PressureSignal> signal_named(std::string_view word) noexcept;
 /// Of bytes or inodes of one of the filesystems.
@@ -66,6 +67,8 @@ struct KubeletEvictionFields {
     Texts minimum_reclaim;                      ///< evictionMinimumReclaim
     std::optional<std::int64_t> max_pod_grace;  ///< evictionMaxPodGracePeriod, in seconds
     bool merge_defaults = false;                ///< mergeDefaultEvictionSettings
+    /// enforceNodeAllocatable; none: "pods".
+    std::optional<std::vector<std::string>> enforced;
 };
 
 struct KubeletEviction {
@@ -81,7 +84,8 @@ struct KubeletEviction {
 [[nodiscard]] const KubeletEvictionFields::Texts& default_hard_thresholds();
 
 /// As kubelet reads them: a hard threshold that is set takes the place of all defaults, unless they
-/// are to be merged; 0 % and 100 % switch one off; a soft one without a time is a hard one. Errors:
+/// are to be merged; 0 % and 100 % switch one off; a soft one without a time is a hard one; where
+/// pods are held to what is allocatable, a hard one of memory is in force for that too. Errors:
 /// invalid, naming the field; kubelet does not start with such a configuration.
 [[nodiscard]] Result<KubeletEviction> kubelet_eviction(const KubeletEvictionFields& fields);
 

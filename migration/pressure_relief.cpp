@@ -9,6 +9,8 @@
 #include <tuple>
 #include <utility>
 
+#include "migration/eviction_order.h"
+
 namespace scout::migration {
 namespace {
 
@@ -112,7 +114,8 @@ private:
     [[nodiscard]] const EvictionLine* order_of(PressureSignal signal) const {
         const auto& all = node_.report->order;
         const auto found = std::find_if(
-            all.begin(), all.end(), [signal](const auto& order) { return order.signal == signal; });
+            all.begin(), all.end(),
+            [as = ranked_as(signal)](const auto& order) { return order.signal == as; });
         return found == all.end() ? nullptr : &*found;
     }
 

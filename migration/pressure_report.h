@@ -46,7 +46,8 @@ struct PressedLauncher {
     friend bool operator==(const PressedLauncher&, const PressedLauncher&) = default;
 };
 
-/// Launchers in the order in which the kubelet is expected to evict them for one signal.
+/// Launchers in the order in which the kubelet is expected to evict them for one signal, and those
+/// that are ranked as it.
 struct EvictionLine {
     PressureSignal signal{};
     std::vector<PressedLauncher> first;
@@ -66,10 +67,10 @@ struct PressureReport {
     friend bool operator==(const PressureReport&, const PressureReport&) = default;
 };
 
-/// So many launchers of an order are told, and lines taken of what is told: eight signals, each
+/// So many launchers of an order are told, and lines taken of what is told: nine signals, each
 /// with a hard and a soft threshold.
 inline constexpr std::size_t told_launchers = 5;
-inline constexpr std::size_t most_lines = 16;
+inline constexpr std::size_t most_lines = 18;
 
 /// A threshold is expected, or passed.
 [[nodiscard]] bool is_near(const PressureReport& report) noexcept;

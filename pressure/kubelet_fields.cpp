@@ -18,6 +18,7 @@ using Texts = migration::KubeletEvictionFields::Texts;
 
 constexpr std::size_t signals_limit = 64;
 constexpr std::size_t priorities_limit = 64;
+constexpr std::size_t words_limit = 64;
 
 std::string shown(const YAML::Node& node) {
     if (node.IsScalar()) {
@@ -143,6 +144,26 @@ public:
         }
     }
 
+    void read(const char* key, std::optional<std::vector<std::string>>& into) {
+        const auto* node = value_of(key, into);
+        if (node == nullptr) {
+            return;
+        }
+        auto& words = into.emplace();
+        if (!node->IsSequence() || node->size() > words_limit) {
+            fault(key, "expected a list of at most " + std::to_string(words_limit) + " words, " +
+                           shown(*node));
+            return;
+        }
+        for (const auto& entry : *node) {
+            if (!entry.IsScalar()) {
+                fault(key, "expected words, " + shown(entry));
+                return;
+            }
+            words.push_back(entry.Scalar());
+        }
+    }
+
     void expect(const char* key, std::string_view value) {
         std::string found;
         read(key, found);
@@ -192,6 +213,7 @@ Status read_fields(const YAML::Node& root, KubeletFields& fields) {
     reader.read("evictionMinimumReclaim", eviction.minimum_reclaim);
     reader.read("evictionMaxPodGracePeriod", eviction.max_pod_grace);
     reader.read("mergeDefaultEvictionSettings", eviction.merge_defaults);
+    reader.read("enforceNodeAllocatable", eviction.enforced);
     reader.read("shutdownGracePeriod", fields.shutdown_total);
     reader.read("shutdownGracePeriodCriticalPods", fields.shutdown_critical);
     reader.read("shutdownGracePeriodByPodPriority", fields.shutdown_by_priority);

@@ -10,6 +10,7 @@
 #include <sys/statvfs.h>
 
 #include "base/system_text.h"
+#include "pressure/pod_cgroups.h"
 
 namespace scout::pressure {
 namespace {
@@ -52,6 +53,54 @@ Status read_memory(const NodeRoots& roots, NodeSample& sample) {
     }
     sample.room[PressureSignal::memory_available] = room_of(info->total, *used);
     return {};
+}
+
+/// None: it has no limit. Errors: not_found (no such cgroup) among others.
+Result<std::optional<SignalRoom>> pods_room(const std::filesystem::path& folder,
+                                            CgroupVersion version) {
+    const auto* const file = version == CgroupVersion::v2 ? "memory.max" : "memory.limit_in_bytes";
+    const auto limit = read_kernel_file(folder / file, parse_limit);
+    if (!limit) {
+        return fail(limit.error());
+    }
+    const auto& most = *limit;
+    if (!most) {
+        return std::nullopt;
+    }
+    return working_set(folder, version).map([&most](std::uint64_t used) {
+        return std::optional{room_of(*most, used)};
+    });
+}
+
+Status read_pods(const NodeRoots& roots, std::string_view pods_root, NodeSample& sample) {
+    const auto version = cgroup_version(roots.cgroups);
+    if (!version) {
+        return fail(version.error());
+    }
+    const auto base = *version == CgroupVersion::v2 ? roots.cgroups : roots.cgroups / "memory";
+    for (const auto driver : {CgroupDriver::systemd, CgroupDriver::cgroupfs}) {
+        const auto folder = base / pods_cgroup(pods_root, driver);
+        const auto found = pods_room(folder, *version);
+        if (!found && found.error().code == Errc::not_found) {
+            continue;
+        }
+        if (!found) {
+            return fail(found.error());
+        }
+        if (const auto& room = *found) {
+            sample.room[PressureSignal::allocatable_memory_available] = *room;
+            return {};
+        }
+        return fail(Errc::not_found, folder.string() +
+                                         ": expected a limit of memory, which the kubelet sets, "
+                                         "found none: does it run with the configuration that the "
+                                         "agent reads?");
+    }
+    return fail(Errc::not_found,
+                base.string() + ": expected the cgroup of all pods, found neither '" +
+                    pods_cgroup(pods_root, CgroupDriver::systemd).string() + "' nor '" +
+                    pods_cgroup(pods_root, CgroupDriver::cgroupfs).string() +
+                    "': does the kubelet run with the configuration that the agent reads?");
 }
 
 Status read_tasks(const NodeRoots& roots, NodeSample& sample) {
@@ -135,7 +184,7 @@ Result<std::uint64_t> working_set(const std::filesystem::path& folder, CgroupVer
     return *used - std::min(*used, *inactive);
 }
 
-NodeSample read_node(const NodeRoots& roots) {
+NodeSample read_node(const NodeRoots& roots, const std::optional<std::string>& pods_root) {
     NodeSample sample;
     const auto note = [&sample](const char* subject, const Status& read) {
         if (!read) {
@@ -143,6 +192,9 @@ NodeSample read_node(const NodeRoots& roots) {
         }
     };
     note("memory", read_memory(roots, sample));
+    if (pods_root) {
+        note("pods", read_pods(roots, *pods_root, sample));
+    }
     note("pid", read_tasks(roots, sample));
     note("nodefs", read_filesystem(roots.kubelet, PressureSignal::nodefs_available,
                                    PressureSignal::nodefs_inodes_free, sample));

@@ -51,7 +51,7 @@ struct NodeSample {
     std::optional<Stall> io_stall;
     std::optional<Swap> swap;
     bool own_imagefs = false;  ///< images are on another filesystem than the nodefs
-    /// What could not be read, by "memory", "pid", "nodefs", "imagefs", and why.
+    /// What could not be read, by "memory", "pods", "pid", "nodefs", "imagefs", and why.
     std::map<std::string, std::string, std::less<>> faults;
 };
 
@@ -60,11 +60,15 @@ struct NodeSample {
 /// - memory (cadvisor, and runc since 1.1.8): of /proc/meminfo's MemTotal the working set is taken
 ///   away. On v2 the root cgroup has no `memory.current`: usage is `anon` + `file` of its
 ///   `memory.stat`. On v1 it is the root's `memory.usage_in_bytes`.
+/// - memory of all pods: of the limit of their cgroup, which the kubelet sets to what there is less
+///   what it reserves (enforceNodeAllocatable), the working set of that cgroup is taken away. Not
+///   looked for without `pods_root`: the kubelet's cgroupRoot, as for pods_cgroup().
 /// - pid: the lesser of `kernel.pid_max` and `kernel.threads-max`, less all tasks of the machine.
 ///   From Linux 6.14 on `pid_max` is that of the reader's PID namespace: a container without the
 ///   host's sees the host's limit only where it is the lower one of threads-max.
 /// - filesystems: what statvfs() says is available to those without privilege, and free inodes.
 ///   One without inodes of its own, as btrfs, has no such signal.
-[[nodiscard]] NodeSample read_node(const NodeRoots& roots);
+[[nodiscard]] NodeSample read_node(const NodeRoots& roots,
+                                   const std::optional<std::string>& pods_root = {});
 
 }  // namespace scout::pressure

@@ -21,6 +21,22 @@ std::vector<std::string> names_in(std::string_view root) {
     return names;
 }
 
+std::filesystem::path place_of(std::vector<std::string> names, CgroupDriver driver) {
+    std::filesystem::path path;
+    std::string unit;
+    for (auto& name : names) {
+        if (driver == CgroupDriver::cgroupfs) {
+            path /= name;
+            continue;
+        }
+        // systemd parts the levels of a slice's name by dashes, so that none may be in a level.
+        std::replace(name.begin(), name.end(), '-', '_');
+        unit += (unit.empty() ? "" : "-") + name;
+        path /= unit + ".slice";
+    }
+    return path;
+}
+
 /// What may not be there: a controller that is off, a kernel that does not count it.
 template <class Parse>
 auto read_if_there(const std::filesystem::path& file, Parse parse) {
@@ -54,6 +70,12 @@ std::optional<std::uint64_t> PodUsage::memory_request() const noexcept {
     return std::nullopt;
 }
 
+std::filesystem::path pods_cgroup(std::string_view root, CgroupDriver driver) {
+    auto names = names_in(root);
+    names.emplace_back("kubepods");
+    return place_of(std::move(names), driver);
+}
+
 std::filesystem::path pod_cgroup(std::string_view root, CgroupDriver driver, QosClass qos,
                                  std::string_view pod_uid) {
     auto names = names_in(root);
@@ -62,19 +84,7 @@ std::filesystem::path pod_cgroup(std::string_view root, CgroupDriver driver, Qos
         names.emplace_back(qos == QosClass::burstable ? "burstable" : "besteffort");
     }
     names.push_back("pod" + std::string{pod_uid});
-    std::filesystem::path path;
-    std::string unit;
-    for (auto& name : names) {
-        if (driver == CgroupDriver::cgroupfs) {
-            path /= name;
-            continue;
-        }
-        // systemd parts the levels of a slice's name by dashes, so that none may be in a level.
-        std::replace(name.begin(), name.end(), '-', '_');
-        unit += (unit.empty() ? "" : "-") + name;
-        path /= unit + ".slice";
-    }
-    return path;
+    return place_of(std::move(names), driver);
 }
 
 PodCgroups::PodCgroups(std::filesystem::path cgroups, std::string root)

@@ -37,6 +37,9 @@ struct PodUsage {
     [[nodiscard]] std::optional<std::uint64_t> memory_request() const noexcept;
 };
 
+/// The folder of the cgroup of all pods, as pod_cgroup() says of one.
+[[nodiscard]] std::filesystem::path pods_cgroup(std::string_view root, CgroupDriver driver);
+
 /// The folder of a pod's cgroup below that of its controller (Kubernetes' node documentation,
 /// "cgroup drivers"). `root` is the kubelet's cgroupRoot, in its form "/a/b"; "/" or empty without.
 [[nodiscard]] std::filesystem::path pod_cgroup(std::string_view root, CgroupDriver driver,

@@ -182,22 +182,22 @@ TEST_F(PressureWatchTest, AStepIsSilentAndWhatStallsIsLookedAtClosely) {
 TEST_F(PressureWatchTest, TheKubeletsConfigurationIsFollowed) {
     make("nonsense");
     look();
-    EXPECT_THAT(watch->pressure().outlooks(), SizeIs(5));
+    EXPECT_THAT(watch->pressure().outlooks(), SizeIs(6));
     EXPECT_THAT(log.str(), HasSubstr("kubelet's defaults are in force"));
     EXPECT_THAT(health.text(), HasSubstr("pressure is not known in full: "));
     tree.folder().write("kubelet/config.yaml", memory_alone);
     clock.advance(59s);
     look();
-    EXPECT_THAT(watch->pressure().outlooks(), SizeIs(5));
+    EXPECT_THAT(watch->pressure().outlooks(), SizeIs(6));
     clock.advance(2s);
     look();
-    EXPECT_THAT(watch->pressure().outlooks(), SizeIs(1));
+    EXPECT_THAT(watch->pressure().outlooks(), SizeIs(2));
     EXPECT_EQ(health.text(), "ready\n");
     // What no kubelet would start with changes nothing.
     tree.folder().write("kubelet/config.yaml", head + "evictionHard: {memory.available: 1GB}\n");
     clock.advance(61s);
     look();
-    EXPECT_THAT(watch->pressure().outlooks(), SizeIs(1));
+    EXPECT_THAT(watch->pressure().outlooks(), SizeIs(2));
     EXPECT_THAT(log.str(), HasSubstr("the one before is in force"));
 }
 
@@ -299,7 +299,9 @@ TEST_F(PressureWatchTest, WhatItKnowsIsReportedWhenItIsWorthAMessage) {
     const auto first = teller.next(clock.steady());
     ASSERT_TRUE(first);
     EXPECT_EQ(told, 1U);
-    ASSERT_THAT(first->lines, SizeIs(2));
+    ASSERT_THAT(first->lines, SizeIs(3));
+    EXPECT_EQ(first->lines[2].signal, PressureSignal::allocatable_memory_available);
+    EXPECT_FALSE(first->lines[2].room) << "looked for once the configuration is known";
     EXPECT_EQ(first->lines[0].at, std::uint64_t{100} << 20U);
     EXPECT_EQ(first->lines[1].soft_grace, 30s);
     EXPECT_EQ(first->lines[1].room.value().available, std::uint64_t{8} << 30U);
@@ -327,6 +329,30 @@ TEST_F(PressureWatchTest, WhatItKnowsIsReportedWhenItIsWorthAMessage) {
     EXPECT_TRUE(near->lines[1].warned);
     teller.connected();
     EXPECT_TRUE(teller.is_due(clock.steady())) << "another stream knows nothing";
+}
+
+TEST_F(PressureWatchTest, WhatPodsMayTakeIsTold) {
+    make();
+    add_launchers(1);
+    look();
+    for (int left = 900; left > 300; left -= 10) {
+        tree.set_pods_memory(static_cast<std::uint64_t>(left) << 10U);
+        look_after(1s);
+    }
+    EXPECT_THAT(log.str(),
+                AllOf(HasSubstr("node pressure is coming signal=allocatableMemory.available"),
+                      HasSubstr("first=shop/aa-1"), Not(HasSubstr("signal=memory.available"))));
+    EXPECT_THAT(metrics(),
+                HasSubstr("virt_scout_pressure_capacity{signal=\"allocatableMemory.available\"}"));
+    EXPECT_THAT(health.text(), Not(HasSubstr("not known")));
+
+    std::filesystem::remove_all(tree.roots().cgroups / "kubepods.slice");
+    look_after(1s);
+    EXPECT_THAT(health.text(), HasSubstr("pressure is not known in full: pods: "));
+    tree.folder().write("kubelet/config.yaml", memory_alone + "enforceNodeAllocatable: []\n");
+    look_after(61s);
+    look_after(1s);
+    EXPECT_THAT(health.text(), Not(HasSubstr("not known")));
 }
 
 TEST_F(PressureWatchTest, AKubeletThatIsNotKnownGivesNoTimes) {

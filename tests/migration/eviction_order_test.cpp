@@ -55,6 +55,11 @@ TEST(EvictionOrderTest, ForInodesWhoUsesOneIsOverItsRequest) {
                 ElementsAre(3, 2, 0, 1));
 }
 
+TEST(EvictionOrderTest, WhatPodsMayTakeIsRankedAsMemory) {
+    EXPECT_EQ(ranked_as(PressureSignal::allocatable_memory_available), memory);
+    EXPECT_EQ(ranked_as(PressureSignal::nodefs_available), PressureSignal::nodefs_available);
+}
+
 TEST(EvictionOrderTest, WhatIsNotKnownGoesFirst) {
     EXPECT_THAT(eviction_order({{.priority = 0, .usage = 900, .request = 100},
                                 {.priority = 7, .usage = {}, .request = 100}},

@@ -18,6 +18,8 @@ using testing::SizeIs;
 using Texts = KubeletEvictionFields::Texts;
 
 constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20U;
+constexpr auto allocatable = PressureSignal::allocatable_memory_available;
+const std::vector<std::string> none;
 
 EvictionThreshold amount(PressureSignal signal, std::uint64_t value) {
     return {.signal = signal,
@@ -39,23 +41,25 @@ std::string refusal(const KubeletEvictionFields& fields) {
 
 TEST(KubeletEvictionTest, WithoutAnyFieldTheDefaultsAreInForce) {
     const auto made = read({});
-    ASSERT_THAT(made.thresholds, SizeIs(5));
+    ASSERT_THAT(made.thresholds, SizeIs(6));
     EXPECT_EQ(made.thresholds[0], amount(PressureSignal::memory_available, 100 * mebibyte));
-    EXPECT_EQ(made.thresholds[1].signal, PressureSignal::nodefs_available);
-    EXPECT_DOUBLE_EQ(made.thresholds[1].value.share, 0.1);
+    EXPECT_EQ(made.thresholds[1], amount(allocatable, 100 * mebibyte));
+    EXPECT_EQ(made.thresholds[2].signal, PressureSignal::nodefs_available);
+    EXPECT_DOUBLE_EQ(made.thresholds[2].value.share, 0.1);
     EXPECT_EQ(made.max_pod_grace, 0s);
 }
 
 TEST(KubeletEvictionTest, OneHardThresholdTakesThePlaceOfAllDefaults) {
     const auto made = read({.hard = Texts{{"memory.available", "10Mi"}}});
     EXPECT_THAT(made.thresholds,
-                ElementsAre(amount(PressureSignal::memory_available, 10 * mebibyte)));
+                ElementsAre(amount(PressureSignal::memory_available, 10 * mebibyte),
+                            amount(allocatable, 10 * mebibyte)));
     EXPECT_THAT(read({.hard = Texts{}}).thresholds, IsEmpty());
 }
 
 TEST(KubeletEvictionTest, MergedTheDefaultsStayForTheOthers) {
     const auto made = read({.hard = Texts{{"memory.available", "10Mi"}}, .merge_defaults = true});
-    ASSERT_THAT(made.thresholds, SizeIs(5));
+    ASSERT_THAT(made.thresholds, SizeIs(6));
     EXPECT_EQ(made.thresholds[0], amount(PressureSignal::memory_available, 10 * mebibyte));
 }
 
@@ -64,7 +68,8 @@ TEST(KubeletEvictionTest, SoftThresholdsHaveATimeAndThePodsHaveOne) {
     const auto made = read({.hard = Texts{{"memory.available", "10Mi"}},
                             .soft = {{"memory.available", "3500Mi"}},
                             .soft_grace = {{"memory.available", "5s"}},
-                            .max_pod_grace = 300});
+                            .max_pod_grace = 300,
+                            .enforced = none});
     ASSERT_THAT(made.thresholds, SizeIs(2));
     EXPECT_FALSE(made.thresholds[0].soft_grace);
     EXPECT_EQ(made.thresholds[1].soft_grace, 5000ms);
@@ -87,7 +92,8 @@ TEST(KubeletEvictionTest, ASoftThresholdWithoutATimeIsAHardOne) {
     const auto made = read({.hard = Texts{{"memory.available", "1Gi"}, {"pid.available", "5%"}},
                             .soft = {{"memory.available", "2Gi"}, {"pid.available", "100"}},
                             .soft_grace = {{"memory.available", "0s"}, {"pid.available", "0"}},
-                            .max_pod_grace = 300});
+                            .max_pod_grace = 300,
+                            .enforced = none});
     ASSERT_THAT(made.thresholds, SizeIs(2)) << "of two hard ones the greater one acts first";
     EXPECT_EQ(made.thresholds[0], amount(PressureSignal::memory_available, 2048 * mebibyte));
     EXPECT_EQ(eviction_grace(made.thresholds[0], made, 60s), 1s);
@@ -102,18 +108,46 @@ TEST(KubeletEvictionTest, ZeroAndAHundredPercentSwitchOneOff) {
 }
 
 TEST(KubeletEvictionTest, AMinimumReclaimIsOfBothThresholdsOfItsSignal) {
-    const auto made = read(
-        {.hard = Texts{{"memory.available", "10Mi"}, {"nodefs.available", "5%"}},
-         .soft = {{"memory.available", "1Gi"}},
-         .soft_grace = {{"memory.available", "5s"}},
-         .minimum_reclaim = {
-             {"memory.available", "64Mi"}, {"nodefs.available", "2%"}, {"pid.available", "0"}}});
+    const auto made = read({.hard = Texts{{"memory.available", "10Mi"}, {"nodefs.available", "5%"}},
+                            .soft = {{"memory.available", "1Gi"}},
+                            .soft_grace = {{"memory.available", "5s"}},
+                            .minimum_reclaim = {{"memory.available", "64Mi"},
+                                                {"nodefs.available", "2%"},
+                                                {"pid.available", "0"}},
+                            .enforced = none});
     ASSERT_THAT(made.thresholds, SizeIs(3));
     EXPECT_EQ(made.thresholds[0].minimum_reclaim,
               ThresholdValue{.amount = Quantity{64 * mebibyte}});
     EXPECT_EQ(made.thresholds[1].minimum_reclaim,
               ThresholdValue{.amount = Quantity{64 * mebibyte}});
     EXPECT_EQ(made.thresholds[2].minimum_reclaim.value().of(1000), 20U);
+}
+
+TEST(KubeletEvictionTest, AHardThresholdOfMemoryIsAlsoOneOfWhatPodsMayTake) {
+    const KubeletEvictionFields fields{.hard = Texts{{"memory.available", "5%"}},
+                                       .soft = {{"memory.available", "1Gi"}},
+                                       .soft_grace = {{"memory.available", "5s"}},
+                                       .minimum_reclaim = {{"memory.available", "64Mi"}}};
+    auto limited = fields;
+    for (const auto& enforced :
+         {std::optional<std::vector<std::string>>{}, {{"pods"}}, {{"kube-reserved", "pods"}}}) {
+        limited.enforced = enforced;
+        const auto made = read(limited);
+        ASSERT_THAT(made.thresholds, SizeIs(3));
+        EXPECT_EQ(made.thresholds[2].signal, allocatable);
+        EXPECT_FALSE(made.thresholds[2].soft_grace);
+        EXPECT_EQ(made.thresholds[2].value, made.thresholds[0].value);
+        EXPECT_EQ(made.thresholds[2].minimum_reclaim, made.thresholds[0].minimum_reclaim);
+    }
+    for (const auto& enforced : {none, {"none"}, {"kube-reserved"}}) {
+        limited.enforced = enforced;
+        EXPECT_THAT(read(limited).thresholds, SizeIs(2));
+    }
+    limited.enforced.reset();
+    limited.hard = Texts{{"memory.available", "0%"}};
+    EXPECT_THAT(read(limited).thresholds, SizeIs(1));
+    limited.hard = Texts{{"memory.available", "1Gi"}, {"allocatableMemory.available", "2Gi"}};
+    EXPECT_EQ(read(limited).thresholds.at(2).value.of(0), 2048 * mebibyte);
 }
 
 TEST(KubeletEvictionTest, WhatKubeletDoesNotStartWithIsNamed) {

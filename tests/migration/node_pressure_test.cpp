@@ -224,6 +224,23 @@ TEST(NodePressureTest, ASoftThresholdWhoseTimeWasNotUpNeedsNoMinimumReclaim) {
     EXPECT_FALSE(pressure.kubelet_grace(330s));
 }
 
+TEST(NodePressureTest, WhatPodsMayTakeIsAThresholdOfItsOwn) {
+    NodePressure pressure(hard_memory());
+    auto room = memory(16 * gibibyte);
+    constexpr auto allocatable = PressureSignal::allocatable_memory_available;
+    for (int i = 0; i <= 60; ++i) {
+        room[allocatable] = {.available = static_cast<std::uint64_t>(mebibyte * (900 - i * 10)),
+                             .capacity = static_cast<std::uint64_t>(60 * gibibyte)};
+        pressure.add(start + std::chrono::seconds{i}, room);
+    }
+    EXPECT_FALSE(pressure.outlooks()[0].warned);
+    EXPECT_TRUE(pressure.outlooks()[1].warned);
+    EXPECT_FALSE(pressure.kubelet_grace(60s));
+    room[allocatable].available = 1;
+    pressure.add(start + 61s, room);
+    EXPECT_EQ(pressure.kubelet_grace(60s), 1s);
+}
+
 TEST(NodePressureTest, WhatCannotBeReadIsNotKnown) {
     NodePressure pressure(hard_memory());
     pressure.add(start, memory(50 * mebibyte));
@@ -245,7 +262,7 @@ TEST(NodePressureTest, ANewConfigurationKeepsWhatWasSeen) {
     }
     pressure.use(proposals_kubelet());
     pressure.add(start + at, left());
-    ASSERT_THAT(pressure.outlooks(), SizeIs(2));
+    ASSERT_THAT(pressure.outlooks(), SizeIs(3));
     ASSERT_TRUE(pressure.outlooks()[1].reached);
     EXPECT_NEAR(std::chrono::duration<double>(pressure.outlooks()[1].reached->in).count(),
                 (8192 - 600 - 3500) / 10.0, 10);

@@ -55,7 +55,7 @@ shutdownGracePeriod: 60s
 shutdownGracePeriodCriticalPods: 10s
 cgroupRoot: /kube
 )"));
-    ASSERT_THAT(config.eviction.thresholds, SizeIs(2));
+    ASSERT_THAT(config.eviction.thresholds, SizeIs(3));
     EXPECT_EQ(config.eviction.thresholds[0].value.of(0), 10U << 20U);
     EXPECT_EQ(config.eviction.thresholds[1].soft_grace, 5000ms);
     EXPECT_TRUE(config.eviction.thresholds[1].minimum_reclaim);
@@ -65,7 +65,7 @@ cgroupRoot: /kube
 }
 
 TEST(KubeletConfigTest, WithoutAFileTheDefaultsAreInForce) {
-    EXPECT_THAT(read({}).eviction.thresholds, SizeIs(5));
+    EXPECT_THAT(read({}).eviction.thresholds, SizeIs(6));
     EXPECT_FALSE(migration::shutdown_grace(read({}).shutdown));
     EXPECT_EQ(read(files("")), read({}));
     EXPECT_EQ(read(files("evictionHard:\nshutdownGracePeriod: 0s\n")), read({}));
@@ -85,15 +85,15 @@ TEST(KubeletConfigTest, JsonIsTakenToo) {
 TEST(KubeletConfigTest, DropInsAreMergedKeyByKey) {
     // The defaults are there before drop-ins are merged into them.
     const auto more = read(files("", {"evictionHard: {memory.available: 1Gi}"}));
-    ASSERT_THAT(more.eviction.thresholds, SizeIs(5));
+    ASSERT_THAT(more.eviction.thresholds, SizeIs(6));
     EXPECT_EQ(more.eviction.thresholds[0].value.of(0), 1U << 30U);
 
     const auto merged =
         read(files("evictionHard: {memory.available: 1Gi, nodefs.available: 5%}\n"
-                   "evictionMaxPodGracePeriod: 60\n",
+                   "evictionMaxPodGracePeriod: 60\nenforceNodeAllocatable: [pods]\n",
                    {"evictionHard: {memory.available: 2Gi}\n",
                     "evictionHard: {nodefs.available: null}\n"
-                    "evictionMaxPodGracePeriod: 90\n"}));
+                    "evictionMaxPodGracePeriod: 90\nenforceNodeAllocatable: [none]\n"}));
     ASSERT_THAT(merged.eviction.thresholds, SizeIs(1));
     EXPECT_EQ(merged.eviction.thresholds[0].value.of(0), std::uint64_t{2} << 30U);
     EXPECT_EQ(merged.eviction.max_pod_grace, 90s);
@@ -122,6 +122,9 @@ TEST(KubeletConfigTest, WhatIsWrongIsNamedWithItsFileAndField) {
                 HasSubstr("given twice"));
     EXPECT_THAT(refusal("shutdownGracePeriod: 10s\nshutdownGracePeriodCriticalPods: 20s"),
                 HasSubstr("shutdownGracePeriodCriticalPods"));
+    EXPECT_THAT(refusal("enforceNodeAllocatable: pods"),
+                AllOf(HasSubstr("enforceNodeAllocatable"), HasSubstr("'pods'")));
+    EXPECT_THAT(refusal("enforceNodeAllocatable: [[pods]]"), HasSubstr("a list"));
     EXPECT_THAT(refusal("shutdownGracePeriod: ten"), HasSubstr("shutdownGracePeriod"));
     EXPECT_THAT(refusal("shutdownGracePeriodByPodPriority: [{priority: 1}]"),
                 HasSubstr("shutdownGracePeriodSeconds"));

@@ -52,6 +52,46 @@ TEST(NodeSampleTest, OnCgroupV1UsageIsTheRootsOwn) {
     EXPECT_EQ(sample.room.at(PressureSignal::memory_available).available, (64 - 7) * gibibyte);
 }
 
+constexpr auto allocatable = PressureSignal::allocatable_memory_available;
+
+TEST(NodeSampleTest, WhatPodsMayTakeIsTheLimitOfTheirCgroup) {
+    const test::NodeTree tree;
+    tree.set_pods_memory(3 << 20U);
+    EXPECT_FALSE(read_node(tree.roots()).room.contains(allocatable)) << "nobody asked";
+    EXPECT_EQ(read_node(tree.roots(), "").room.at(allocatable),
+              (SignalRoom{.available = 3 * gibibyte, .capacity = 60 * gibibyte}));
+
+    tree.folder().write("cgroup/kube/kubepods/memory.max", "5000\n");
+    tree.folder().write("cgroup/kube/kubepods/memory.current", "4000\n");
+    tree.folder().write("cgroup/kube/kubepods/memory.stat", "inactive_file 500\n");
+    EXPECT_EQ(read_node(tree.roots(), "/kube").room.at(allocatable),
+              (SignalRoom{.available = 1500, .capacity = 5000}));
+
+    std::filesystem::remove(tree.roots().cgroups / "cgroup.controllers");
+    const std::string v1 = "cgroup/memory/kubepods.slice/memory.";
+    tree.folder().write(v1 + "limit_in_bytes", "6000\n");
+    tree.folder().write(v1 + "usage_in_bytes", "4000\n");
+    tree.folder().write(v1 + "stat", "inactive_file 1\ntotal_inactive_file 500\n");
+    EXPECT_EQ(read_node(tree.roots(), "/").room.at(allocatable),
+              (SignalRoom{.available = 2500, .capacity = 6000}));
+}
+
+TEST(NodeSampleTest, WithoutTheirCgroupOrALimitOfItPodsHaveNoSignal) {
+    const test::NodeTree tree;
+    const auto absent = read_node(tree.roots(), "/elsewhere");
+    EXPECT_FALSE(absent.room.contains(allocatable));
+    EXPECT_THAT(absent.faults.at("pods"), HasSubstr("elsewhere-kubepods.slice"));
+    EXPECT_TRUE(absent.room.contains(PressureSignal::memory_available));
+
+    tree.folder().write("cgroup/kubepods.slice/memory.max", "max\n");
+    const auto without = read_node(tree.roots(), "");
+    EXPECT_FALSE(without.room.contains(allocatable));
+    EXPECT_THAT(without.faults.at("pods"), HasSubstr("a limit of memory"));
+
+    tree.folder().write("cgroup/kubepods.slice/memory.max", "many\n");
+    EXPECT_THAT(read_node(tree.roots(), "").faults.at("pods"), HasSubstr("memory.max"));
+}
+
 TEST(NodeSampleTest, FilesystemsAreWhatStatvfsSays) {
     const test::NodeTree tree;
     struct statvfs info{};

@@ -19,6 +19,7 @@ public:
         folder_.write("cgroup/cgroup.controllers", "cpuset cpu io memory pids\n");
         folder_.write("kubelet/pods/.keep", "");
         set_memory(memory_kib);
+        set_pods_memory(60 << 20U);
         set_stall(0);
     }
 
@@ -32,6 +33,14 @@ public:
         folder_.write("cgroup/memory.stat", "anon " + std::to_string(used) +
                                                 "\nfile 1073741824\nkernel 5000\n"
                                                 "inactive_anon 7\ninactive_file 1073741824\n");
+    }
+    /// So much is left of the 60 GiB that all pods together may take, in KiB.
+    void set_pods_memory(std::uint64_t left_kib) const {
+        constexpr std::uint64_t limit = std::uint64_t{60} << 30U;
+        folder_.write("cgroup/kubepods.slice/memory.max", std::to_string(limit) + "\n");
+        folder_.write("cgroup/kubepods.slice/memory.current",
+                      std::to_string(limit - left_kib * 1024) + "\n");
+        folder_.write("cgroup/kubepods.slice/memory.stat", "inactive_file 0\n");
     }
     void set_stall(double percent) const {
         const auto text = "some avg10=" + std::to_string(percent) +

@@ -26,6 +26,9 @@ TEST(PodCgroupTest, NamesAreThoseOfTheDrivers) {
               "a/b/kubepods/burstable/poda-b");
     EXPECT_EQ(pod_cgroup("/../x", CgroupDriver::cgroupfs, QosClass::guaranteed, "a"),
               "x/kubepods/poda");
+    EXPECT_EQ(pods_cgroup("/kubelet", CgroupDriver::systemd),
+              "kubelet.slice/kubelet-kubepods.slice");
+    EXPECT_EQ(pods_cgroup("", CgroupDriver::cgroupfs), "kubepods");
 }
 
 class PodCgroupsTest : public testing::Test {
