@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "migration/pressure_trend.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -108,7 +109,8 @@ TEST_P(SawtoothTest, IsKnownAfterItsFirstTooth) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Periods, SawtoothTest, testing::Values(3, 7, 15, 40, 90, 180));
+INSTANTIATE_TEST_SUITE_P(Periods, SawtoothTest,
+                         testing::Values(3, 7, 15, 40, 54, 90, 110, 120, 180));
 
 TEST(PressureTrendTest, AToothThatGoesDeeperThanAllBeforeIsWarnedOf) {
     const auto curve = [](double at) {
@@ -124,6 +126,112 @@ TEST(PressureTrendTest, AToothThatGoesDeeperThanAllBeforeIsWarnedOf) {
     }
     ASSERT_TRUE(first);
     EXPECT_GE(hit - *first, 30);
+}
+
+/// When it was said first from `from` on, in seconds.
+std::optional<double> first_of(const std::vector<Warning>& said, double from) {
+    const auto found = std::find_if(said.begin(), said.end(),
+                                    [from](const Warning& warning) { return warning.at >= from; });
+    return found == said.end() ? std::nullopt : std::optional{found->at};
+}
+
+class NearMissTest : public testing::TestWithParam<double> {};
+
+/// From 12 GiB down to so much in a minute, back in 5 s, and two minutes later down for good.
+TEST_P(NearMissTest, IsNoProofThatALongerFallEndsAboveTheThreshold) {
+    const double depth = GetParam() * gibibyte;
+    const double top = 12 * gibibyte;
+    const double pace = 50 * mebibyte;
+    const auto curve = [=](double at) {
+        return at < 120   ? top
+               : at < 180 ? top - (top - depth) * (at - 120) / 60
+               : at < 185 ? depth + (top - depth) * (at - 180) / 5
+               : at < 300 ? top
+                          : top - (at - 300) * pace;
+    };
+    const double hit = 300 + (top - threshold) / pace;
+    const auto first = first_of(warnings(curve, std::floor(hit) - 1, 5 * mebibyte), 300);
+    ASSERT_TRUE(first);
+    EXPECT_GE(hit - *first, 120);
+}
+
+INSTANTIATE_TEST_SUITE_P(Gibibytes, NearMissTest, testing::Values(0.3, 0.5, 0.8, 1, 2, 4));
+
+struct Leak {
+    double period;  ///< of teeth of 2 GiB
+    double pace;    ///< MiB/s
+};
+class LeakUnderTeethTest : public testing::TestWithParam<Leak> {};
+
+TEST_P(LeakUnderTeethTest, IsToldMinutesAheadAndTheTeethAreNot) {
+    const auto [period, pace] = GetParam();
+    const auto curve = [=](double at) {
+        return 10 * gibibyte - at * pace * mebibyte - std::fmod(at, period) / period * 2 * gibibyte;
+    };
+    double hit = 0;
+    while (curve(hit) > threshold) {
+        ++hit;
+    }
+    const auto said = warnings(curve, hit - 1, 5 * mebibyte);
+    const auto first = first_of(said, 2 * period);
+    ASSERT_TRUE(first);
+    EXPECT_GE(hit - *first, 300);
+    EXPECT_LE(hit - *first, 700) << "teeth alone say nothing";
+    EXPECT_LE(hit - said.back().at, 2) << "up to the end";
+}
+
+INSTANTIATE_TEST_SUITE_P(Leaks, LeakUnderTeethTest,
+                         testing::Values(Leak{.period = 20, .pace = 5},
+                                         Leak{.period = 20, .pace = 2},
+                                         Leak{.period = 60, .pace = 2},
+                                         Leak{.period = 7, .pace = 5}));
+
+TEST(PressureTrendTest, TeethThatGoDeeperByALittleEachAreToldAhead) {
+    const auto curve = [](double at) {
+        return 10 * gibibyte - std::fmod(at, 60) / 60 * (2 * gibibyte + at * 4 * mebibyte);
+    };
+    double hit = 0;
+    while (curve(hit) > threshold) {
+        ++hit;
+    }
+    const auto first = first_of(warnings(curve, hit - 1, 20 * mebibyte), 120);
+    ASSERT_TRUE(first);
+    EXPECT_GE(hit - *first, 120);
+}
+
+class StairsTest : public testing::TestWithParam<double> {};
+
+/// 2 GiB less at once each time, from 64 GiB.
+TEST_P(StairsTest, AreToldMinutesAhead) {
+    const double period = GetParam();
+    const auto curve = [period](double at) {
+        return 64 * gibibyte - std::floor(std::max(0.0, at - 300) / period) * 2 * gibibyte;
+    };
+    const double hit = 300 + 32 * period;
+    const auto first = first_of(warnings(curve, hit - 1, 5 * mebibyte), 0);
+    ASSERT_TRUE(first);
+    EXPECT_GE(hit - *first, 240);
+}
+
+INSTANTIATE_TEST_SUITE_P(Periods, StairsTest, testing::Values(10, 20, 30, 45, 60));
+
+TEST(PressureTrendTest, TwoStepsAreNoTrend) {
+    EXPECT_TRUE(warnings([](double at) { return (at < 300   ? 16
+                                                 : at < 360 ? 8
+                                                            : 2) *
+                                                gibibyte; },
+                         1200, 5 * mebibyte)
+                    .empty());
+}
+
+/// A batch that runs again and again, with a rest between.
+TEST(PressureTrendTest, ATimeOfRestMakesAToothNoLonger) {
+    const auto curve = [](double at) {
+        return 8 * gibibyte - std::max(0.0, std::fmod(at, 300) - 200) / 100 * 6 * gibibyte;
+    };
+    for (const auto& warning : warnings(curve, 3000, 20 * mebibyte)) {
+        EXPECT_LT(warning.at, 400) << "in " << warning.in;
+    }
 }
 
 TEST(PressureTrendTest, AtTheThresholdItIsThere) {
