@@ -17,11 +17,11 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::array<std::string_view, relief_holds> words{
-    "agent-silent", "no-target",     "moving",         "settling",      "evicting",
-    "nobody",       "rate",          "node-limit",     "cluster-limit", "not-seen",
-    "stopping",     "marked",        "not-migratable", "owner",         "moved-lately",
-    "backing-off",  "usage-unknown", "frees-nothing"};
-static_assert(static_cast<std::size_t>(ReliefHold::frees_nothing) + 1 == relief_holds);
+    "agent-silent", "no-target",     "moving",         "settling",        "evicting",
+    "nobody",       "rate",          "node-limit",     "cluster-limit",   "not-seen",
+    "stopping",     "marked",        "not-migratable", "owner",           "moved-lately",
+    "backing-off",  "usage-unknown", "frees-nothing",  "frees-too-little"};
+static_assert(static_cast<std::size_t>(ReliefHold::frees_too_little) + 1 == relief_holds);
 
 /// The kubelet evicts for it, or does so within its next look.
 bool is_evicting(const PressureLine& line) noexcept {
@@ -86,6 +86,14 @@ struct Room {
     }
 };
 
+std::uint64_t sum(std::uint64_t a, std::uint64_t b) noexcept {
+    return a + std::min(b, ~a);
+}
+
+bool is_less(std::uint64_t frees, double share, std::uint64_t needed) noexcept {
+    return static_cast<double>(frees) < share * static_cast<double>(needed);
+}
+
 std::size_t left_of(std::size_t limit, std::size_t used) noexcept {
     return limit - std::min(limit, used);
 }
@@ -132,19 +140,31 @@ private:
 
     /// What those free that are leaving anyway.
     [[nodiscard]] std::uint64_t freed(const EvictionLine& order) const {
-        std::uint64_t sum = 0;
+        std::uint64_t freed = 0;
         for (const auto& launcher : order.first) {
             const auto* vm = vm_of(launcher);
-            const auto usage = launcher.usage.value_or(0);
             if (vm != nullptr && leaves(*vm)) {
-                sum = usage > UINT64_MAX - sum ? UINT64_MAX : sum + usage;
+                freed = sum(freed, launcher.usage.value_or(0));
             }
         }
-        return sum;
+        return freed;
+    }
+
+    /// What those free that may be moved.
+    [[nodiscard]] std::uint64_t free_to_move(const EvictionLine& order, const Need& need) const {
+        std::uint64_t frees = 0;
+        for (const auto& launcher : order.first) {
+            const auto* vm = vm_of(launcher);
+            const bool stays = vm == nullptr || !leaves(*vm);
+            if (stays && !hold_of(launcher, vm, need)) {
+                frees = sum(frees, launcher.usage.value_or(0));
+            }
+        }
+        return frees;
     }
 
     [[nodiscard]] std::optional<ReliefHold> hold_of(const PressedLauncher& launcher,
-                                                    const ReliefVm* vm) const {
+                                                    const ReliefVm* vm, const Need& need) const {
         if (vm == nullptr) {
             return ReliefHold::not_seen;
         }
@@ -157,11 +177,21 @@ private:
         if (!launcher.usage) {
             return ReliefHold::usage_unknown;
         }
-        return launcher.usage == 0U ? std::optional{ReliefHold::frees_nothing} : std::nullopt;
+        if (*launcher.usage == 0) {
+            return ReliefHold::frees_nothing;
+        }
+        return is_less(*launcher.usage, policy_.worth, need.amount)
+                   ? std::optional{ReliefHold::frees_too_little}
+                   : std::nullopt;
     }
 
     /// False: there is no room for more moves.
     [[nodiscard]] bool choose(const EvictionLine& order, const Need& need) {
+        const auto frees = free_to_move(order, need);
+        if (frees > 0 && is_less(sum(frees, freed(order)), policy_.use, need.amount)) {
+            hold(need.line->signal, {}, ReliefHold::frees_too_little);
+            return true;
+        }
         for (const auto& launcher : order.first) {
             if (freed(order) >= need.amount) {
                 return true;
@@ -170,12 +200,12 @@ private:
             if (vm != nullptr && leaves(*vm)) {
                 continue;
             }
-            if (const auto why = hold_of(launcher, vm)) {
-                hold(order.signal, launcher.vmi, *why);
+            if (const auto why = hold_of(launcher, vm, need)) {
+                hold(need.line->signal, launcher.vmi, *why);
                 continue;
             }
             if (const auto why = room_.hold()) {
-                hold(order.signal, {}, *why);
+                hold(need.line->signal, {}, *why);
                 return false;
             }
             take(launcher, *vm, need);

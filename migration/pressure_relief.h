@@ -27,6 +27,12 @@ struct ReliefPolicy {
     std::chrono::milliseconds ahead = PressurePolicy{}.ahead;
     /// Of a threshold, so much more than it shall be left then.
     double margin = 0.1;
+    /// Of what is needed: a VM that frees less is not worth a move. What the fall takes in half a
+    /// minute, or one of twenty moves.
+    double worth = 0.05;
+    /// Of what is needed: where all that may move free less together, none moves, for the kubelet
+    /// would evict all the same, minutes later.
+    double use = 0.25;
     /// An agent that is silent for longer tells nothing of now.
     std::chrono::milliseconds silence = agent_silence_limit;
     /// After the last move that was begun for a node: until then its trend shows the time before.
@@ -60,8 +66,9 @@ enum class ReliefHold : std::uint8_t {
     backing_off,     ///< a move of it was refused, or not answered, just before
     usage_unknown,   ///< nobody knows what it would free
     frees_nothing,
+    frees_too_little,  ///< less than `worth`; of a signal: all together less than `use`
 };
-inline constexpr std::size_t relief_holds = 18;
+inline constexpr std::size_t relief_holds = 19;
 [[nodiscard]] std::string_view to_string(ReliefHold hold) noexcept;  // "agent-silent", …
 
 struct ReliefVm {
@@ -134,7 +141,7 @@ struct ReliefPlan {
                                                          const ReliefPolicy& policy) noexcept;
 
 /// Nodes by how soon their kubelets act, and of each the fewest VMs, in the order in which the
-/// kubelet would evict them; those that cannot be moved are passed over.
+/// kubelet would evict them; those that cannot be moved, or are not worth it, are passed over.
 [[nodiscard]] ReliefPlan plan_relief(const ReliefWorld& world, const ReliefPolicy& policy);
 
 }  // namespace scout::migration

@@ -240,14 +240,26 @@ private:
         }
     }
 
-    /// Whoever comes before it in the kubelet's order leaves as well, or must stay; and without it
-    /// too little would be freed.
+    [[nodiscard]] double needed_of(const ReliefNode& node, PressureSignal signal) const {
+        std::uint64_t needed = 0;
+        for (const auto& line : node.report->lines) {
+            if (line.signal == signal) {
+                needed = std::max(needed, relief_needed(line, policy_).value_or(0));
+            }
+        }
+        return static_cast<double>(needed);
+    }
+
+    /// Whoever comes before it in the kubelet's order leaves as well, must stay or is not worth it;
+    /// without it too little would be freed, and with all that may leave enough to be of use.
     void check_order(const ReliefNode& node, const ReliefMove& move,
                      const std::set<std::string>& chosen, const ReliefWorld& world) {
         const auto order =
             std::find_if(node.report->order.begin(), node.report->order.end(),
                          [&](const auto& each) { return each.signal == move.signal; });
-        std::uint64_t freed = 0;
+        const double needed = needed_of(node, move.signal);
+        double freed = 0;
+        double could = 0;
         bool behind = false;
         for (const auto& launcher : order->first) {
             const auto& vm = world.vms.at(launcher.pod_uid);
@@ -255,18 +267,16 @@ private:
             const bool here = vm.node == node.name;
             const bool leaves =
                 here && (vm.moving || (chosen.contains(vm.uid) && vm.uid != move.vmi));
-            const bool stays =
-                !here || vm.hold || (vm.moved && *vm.moved < policy_.rest) || launcher.usage == 0U;
+            const auto usage = static_cast<double>(*launcher.usage);
+            const bool stays = !here || vm.hold || (vm.moved && *vm.moved < policy_.rest) ||
+                               usage == 0 || usage < policy_.worth * needed;
             EXPECT_TRUE(behind || leaves || stays) << launcher.vmi << " goes before " << move.vmi;
-            freed += leaves ? *launcher.usage : 0;
-        }
-        std::uint64_t needed = 0;
-        for (const auto& line : node.report->lines) {
-            if (line.signal == move.signal) {
-                needed = std::max(needed, relief_needed(line, policy_).value_or(0));
-            }
+            freed += leaves ? usage : 0;
+            could += leaves || !stays ? usage : 0;
         }
         EXPECT_LT(freed, needed) << move.vmi << " need not have gone";
+        EXPECT_GE(could, policy_.use * needed) << move.vmi << " relieves nothing";
+        EXPECT_GE(static_cast<double>(move.frees), policy_.worth * needed) << move.vmi;
     }
 
     void begin(const ReliefPlan& plan) {

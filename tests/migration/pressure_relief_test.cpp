@@ -126,6 +126,42 @@ TEST(ReliefNeededTest, NumbersAtTheEdgeStayNumbers) {
     EXPECT_EQ(relief_needed(line, {}), 1U);
 }
 
+TEST_F(ReliefTest, WhatFreesNextToNothingIsNotMoved) {
+    report.lines = {falling(2000, 5min)};  // 1100 are needed
+    report.order[0].first = {launcher("a", 54), launcher("b", 55), launcher("c", 2000),
+                             launcher("d", 3)};
+    EXPECT_THAT(moved(), ElementsAre("shop/b", "shop/c"));
+    EXPECT_THAT(plan().held, ElementsAre(HeldRelief{.node = "n1",
+                                                    .signal = PressureSignal::memory_available,
+                                                    .vmi = "shop/a",
+                                                    .hold = ReliefHold::frees_too_little}));
+}
+
+TEST_F(ReliefTest, WhereAllTogetherFreeTooLittleNobodyIsMoved) {
+    report.lines = {falling(2000, 5min)};
+    report.order[0].first = {launcher("a", 100), launcher("b", 100), launcher("c", 74),
+                             launcher("d", 3)};
+    EXPECT_THAT(moved(), IsEmpty());
+    EXPECT_THAT(plan().held, ElementsAre(HeldRelief{.node = "n1",
+                                                    .signal = PressureSignal::memory_available,
+                                                    .vmi = "",
+                                                    .hold = ReliefHold::frees_too_little}));
+    report.order[0].first[2].usage = 75;
+    EXPECT_THAT(moved(), ElementsAre("shop/a", "shop/b", "shop/c"));
+    // What leaves anyway counts, and what may not move does not.
+    report.order[0].first[2].usage = 74;
+    world.vms["pod d"].moving = true;
+    EXPECT_THAT(moved(), ElementsAre("shop/a", "shop/b", "shop/c"));
+    world.vms["pod a"].hold = ReliefHold::not_migratable;
+    EXPECT_THAT(moved(), IsEmpty());
+}
+
+TEST_F(ReliefTest, WhatPodsMayTakeIsRelievedInTheOrderOfMemory) {
+    report.lines = {falling(2000, 5min, PressureSignal::allocatable_memory_available)};
+    ASSERT_THAT(moved(), ElementsAre("shop/a", "shop/b"));
+    EXPECT_EQ(plan().moves[0].signal, PressureSignal::allocatable_memory_available);
+}
+
 TEST_F(ReliefTest, TheFewestInTheKubeletsOrderAreMoved) {
     report.lines = {falling(2000, 5min)};
     EXPECT_THAT(moved(), ElementsAre("shop/a", "shop/b"));
