@@ -106,14 +106,19 @@ std::vector<PressedLauncher> LauncherRanks::ranked(PressureSignal of) const {
     return ranked;
 }
 
-std::vector<migration::EvictionLine> LauncherRanks::lines() const {
+std::vector<migration::EvictionLine> LauncherRanks::lines(
+    const std::set<PressureSignal>& near) const {
     std::vector<migration::EvictionLine> lines;
     for (const auto signal : ranked_signals) {
         auto first = ranked(signal);
         if (first.empty()) {
             continue;
         }
-        const auto count = std::min(first.size(), migration::told_launchers);
+        const bool is_near = std::any_of(near.begin(), near.end(), [signal](PressureSignal one) {
+            return migration::ranked_as(one) == signal;
+        });
+        const auto most = is_near ? migration::told_near : migration::told_launchers;
+        const auto count = std::min(first.size(), most);
         const auto others = first.size() - count;
         first.resize(count);
         lines.push_back({.signal = signal, .first = std::move(first), .others = others});

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -44,7 +45,9 @@ struct LauncherRanks {
     [[nodiscard]] std::vector<migration::PressedLauncher> ranked(
         migration::PressureSignal of) const;
     /// The same of each signal that others are ranked as, as others are told.
-    [[nodiscard]] std::vector<migration::EvictionLine> lines() const;
+    /// `near`: those of which a threshold is near.
+    [[nodiscard]] std::vector<migration::EvictionLine> lines(
+        const std::set<migration::PressureSignal>& near = {}) const;
 
 private:
     [[nodiscard]] bool knows(migration::PressureSignal signal) const noexcept;

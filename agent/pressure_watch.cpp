@@ -199,11 +199,8 @@ bool PressureWatch::limits_pods() const {
 }
 
 bool PressureWatch::is_filesystem_near() const {
-    const auto& outlooks = pressure_.outlooks();
-    return std::any_of(outlooks.begin(), outlooks.end(), [](const auto& outlook) {
-        return is_of_filesystem(outlook.threshold.signal) &&
-               (outlook.warned || outlook.passed_since);
-    });
+    const auto near = pressure_.near();
+    return std::any_of(near.begin(), near.end(), migration::is_of_filesystem);
 }
 
 void PressureWatch::take(Reading reading, SteadyTime now) {

@@ -38,7 +38,7 @@ migration::PressureReport PressureWatch::report(SteadyTime now) const {
     for (const auto& outlook : pressure_.outlooks()) {
         report.lines.push_back(migration::line_of(outlook, now));
     }
-    report.order = launchers_.lines();
+    report.order = launchers_.lines(pressure_.near());
     if (files_) {
         report.graces = graces();
         report.graces->hard_alone = migration::hard_alone(report.lines);

@@ -172,12 +172,14 @@ std::string first_text(const PressureReport& report, PressureSignal signal) {
             continue;
         }
         std::vector<std::string> names;
-        names.reserve(order.first.size());
-        for (const auto& one : order.first) {
+        const auto shown = std::min(order.first.size(), migration::told_launchers);
+        for (std::size_t i = 0; i < shown; ++i) {
+            const auto& one = order.first[i];
             names.push_back(one.vmi.empty() ? one.pod_uid : one.vmi);
         }
+        const auto others = order.others + order.first.size() - shown;
         return migration::join(names) +
-               (order.others > 0 ? " (+" + std::to_string(order.others) + ")" : std::string{});
+               (others > 0 ? " (+" + std::to_string(others) + ")" : std::string{});
     }
     return {};
 }

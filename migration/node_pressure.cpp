@@ -134,6 +134,16 @@ milliseconds NodePressure::next_look() const noexcept {
     return sign ? policy_.close_look : policy_.quiet_look;
 }
 
+std::set<PressureSignal> NodePressure::near() const {
+    std::set<PressureSignal> near;
+    for (const auto& outlook : outlooks_) {
+        if (outlook.warned || outlook.passed_since) {
+            near.insert(outlook.threshold.signal);
+        }
+    }
+    return near;
+}
+
 const ThresholdOutlook* NodePressure::acting() const noexcept {
     const auto found = std::find_if(outlooks_.begin(), outlooks_.end(), [](const auto& outlook) {
         return outlook.passed_since && outlook.evicts_in == milliseconds{0};

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "base/clock.h"
@@ -77,6 +78,8 @@ public:
     [[nodiscard]] const std::vector<ThresholdOutlook>& outlooks() const noexcept {
         return outlooks_;
     }
+    /// Of which a threshold is warned of or passed.
+    [[nodiscard]] std::set<PressureSignal> near() const;
     /// What the kubelet evicts for now; null: nothing.
     [[nodiscard]] const ThresholdOutlook* acting() const noexcept;
     /// What the kubelet gives a pod to stop that it evicts now, or began to evict just before: a

@@ -67,9 +67,11 @@ struct PressureReport {
     friend bool operator==(const PressureReport&, const PressureReport&) = default;
 };
 
-/// So many launchers of an order are told, and lines taken of what is told: nine signals, each
-/// with a hard and a soft threshold.
+/// So many launchers of an order are told; of a signal of which a threshold is near, so that those
+/// are among them that can be moved, more.
 inline constexpr std::size_t told_launchers = 5;
+inline constexpr std::size_t told_near = 50;
+/// So many lines are taken of what is told: nine signals, each with a hard and a soft threshold.
 inline constexpr std::size_t most_lines = 18;
 
 /// A threshold is expected, or passed.

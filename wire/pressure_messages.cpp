@@ -88,7 +88,7 @@ void write_launcher(const migration::PressedLauncher& launcher, v1::NodePressure
 
 void write_order(const migration::EvictionLine& order, v1::NodePressure::Order& out) {
     out.set_signal(std::string{to_string(order.signal)});
-    const auto count = std::min(order.first.size(), migration::told_launchers);
+    const auto count = std::min(order.first.size(), migration::told_near);
     for (std::size_t i = 0; i < count; ++i) {
         write_launcher(order.first[i], *out.add_first());
     }
@@ -139,7 +139,7 @@ migration::EvictionLine order_from(const v1::NodePressure::Order& message, Check
     order.signal = signal_of("order.signal", message.signal(), checks)
                        .value_or(migration::PressureSignal::memory_available);
     order.others = message.others();
-    if (!checks.count("order.first", message.first_size(), migration::told_launchers)) {
+    if (!checks.count("order.first", message.first_size(), migration::told_near)) {
         return order;
     }
     for (const auto& one : message.first()) {

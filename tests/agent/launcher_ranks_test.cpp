@@ -124,6 +124,12 @@ TEST_F(LauncherRanksTest, LinesNameTheFirstAndCountTheOthers) {
     const auto lines = ranks.lines();
     EXPECT_THAT(lines.at(0).first, SizeIs(migration::told_launchers));
     EXPECT_EQ(lines.at(0).others, 30 - migration::told_launchers);
+    for (const auto near : {memory, PressureSignal::allocatable_memory_available}) {
+        const auto more = ranks.lines({near});
+        EXPECT_THAT(more.at(0).first, SizeIs(30));
+        EXPECT_EQ(more.at(0).others, 0U);
+        EXPECT_EQ(more.at(1), lines.at(1)) << "process numbers are not near";
+    }
 }
 
 }  // namespace

@@ -156,6 +156,15 @@ TEST_F(ReliefTest, WhereAllTogetherFreeTooLittleNobodyIsMoved) {
     EXPECT_THAT(moved(), IsEmpty());
 }
 
+TEST_F(ReliefTest, BehindManyThatMayNotMoveOneThatMayIsFound) {
+    report.lines = {falling(2000, 5min)};
+    auto& first = report.order[0].first;
+    first = std::vector(told_near - 1, launcher("a", 600));
+    world.vms["pod a"].hold = ReliefHold::not_migratable;
+    first.push_back(launcher("c", 2000));
+    EXPECT_THAT(moved(), ElementsAre("shop/c"));
+}
+
 TEST_F(ReliefTest, WhatPodsMayTakeIsRelievedInTheOrderOfMemory) {
     report.lines = {falling(2000, 5min, PressureSignal::allocatable_memory_available)};
     ASSERT_THAT(moved(), ElementsAre("shop/a", "shop/b"));

@@ -82,15 +82,15 @@ TEST(PressureMessagesTest, WhatIsToldIsAlwaysTaken) {
 
     ASSERT_TRUE(back) << back.error().message;
     EXPECT_THAT(back->lines, SizeIs(migration::most_lines));
-    EXPECT_THAT(back->order.front().first, SizeIs(migration::told_launchers));
-    EXPECT_EQ(back->order.front().others, 9U + 195U);
-    EXPECT_LT(to_wire(*back).ByteSizeLong(), 16U << 10U);
+    EXPECT_THAT(back->order.front().first, SizeIs(migration::told_near));
+    EXPECT_EQ(back->order.front().others, 9U + 150U);
+    EXPECT_LT(to_wire(*back).ByteSizeLong(), 64U << 10U);
 }
 
 TEST(PressureMessagesTest, HostileMessagesAreRefusedInWords) {
     const std::vector<std::pair<std::function<void(v1::NodePressure&)>, std::string>> refused{
         {[](auto& message) {
-             for (int i = 0; i < 17; ++i) {
+             for (int i = 0; i < 19; ++i) {
                  message.add_thresholds()->set_signal("memory.available");
              }
          },
@@ -110,7 +110,7 @@ TEST(PressureMessagesTest, HostileMessagesAreRefusedInWords) {
         {[](auto& message) {
              auto& order = *message.add_order();
              order.set_signal("memory.available");
-             for (int i = 0; i < 6; ++i) {
+             for (std::size_t i = 0; i <= migration::told_near; ++i) {
                  order.add_first();
              }
          },
