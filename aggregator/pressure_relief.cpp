@@ -36,8 +36,8 @@ constexpr milliseconds longest_back_off = 30min;
 constexpr unsigned most_doublings = 5;
 constexpr milliseconds forgotten_after = 30min;
 
-constexpr std::array<std::string_view, relief_results> words{"begun", "refused", "no-webhook",
-                                                             "unanswered", "gone"};
+constexpr std::array<std::string_view, relief_results> words{"begun",      "refused", "no-webhook",
+                                                             "unanswered", "gone",    "taken-back"};
 constexpr std::string_view no_webhook =
     "virt-scout's webhooks, which have a term obeyed, are not in this cluster "
     "(MutatingWebhookConfiguration virt-scout-target)";
@@ -68,6 +68,18 @@ std::string reason_text(const ReliefMove& move, WallTime now) {
            (move.soft ? "soft" : "hard") + " threshold of " + std::to_string(move.at) +
            (expected ? " at " + rfc3339(now + *expected) : std::string{}) +
            ", and this VM would be among the first to be evicted";
+}
+
+/// KubeVirt says of a quota alone why it waits.
+std::string recall_text(const kube::Migration& move, migration::ReliefRecall why) {
+    if (why == migration::ReliefRecall::over) {
+        return "its node is not expected to run short any more";
+    }
+    const auto* const quota =
+        kube::find_condition(move.conditions, "migrationRejectedByResourceQuota");
+    return quota != nullptr && quota->status == "True"
+               ? "a ResourceQuota of its namespace leaves no room for its target pod"
+               : "KubeVirt made no target pod for it in two minutes";
 }
 
 }  // namespace
@@ -125,6 +137,13 @@ Task<> PressureRelief::look() {
     forget();
     migration::ReliefPolicy policy;
     const bool settled = between(led_since_, clock_.steady()) >= before_first;
+    if (acts() && settled) {
+        const auto all = view_.idle(policy);
+        for (const auto& each : all) {
+            auto idle = each;
+            co_await take_back(std::move(idle));
+        }
+    }
     if (!acts() || !view_.look(policy) || !settled) {
         say({});
         co_return;
@@ -270,12 +289,61 @@ void PressureRelief::refuse(const ReliefMove& move, ReliefResult result, std::st
     if (result == ReliefResult::gone) {
         return;
     }
-    auto& tried = tries_[move.vmi_uid];
-    tried.not_before = clock_.steady() + back_off(tried.failures);
-    ++tried.failures;
+    put_off(tries_[move.vmi_uid]);
     if (result != ReliefResult::unanswered) {
         tell(move, nullptr, why);
     }
+}
+
+void PressureRelief::put_off(Try& tried) {
+    tried.not_before = clock_.steady() + back_off(tried.failures);
+    ++tried.failures;
+}
+
+/// Only as it was seen: one that went on meanwhile is left alone.
+Task<> PressureRelief::take_back(ReliefView::Idle idle) {
+    const auto options = leader_call(sources_.elector.may_write_for(), call_limit);
+    if (!options) {
+        co_return;
+    }
+    const auto& meta = idle.move->meta;
+    kube::Target target{.resource = kube::resources::migrations(),
+                        .object = {.space = meta.space.str(), .name = meta.name}};
+    kube::Preconditions same{.uid = meta.uid, .resource_version = meta.version};
+    const auto removed = co_await client_.remove(std::move(target), std::move(same), *options);
+    if (removed) {
+        take_taken_back(idle);
+    } else {
+        spdlog::warn(
+            "a move ahead of pressure was not taken back, and is looked at again "
+            "migration={} error={}",
+            log_value(meta.name), log_value(removed.error().error.message));
+    }
+}
+
+void PressureRelief::take_taken_back(const ReliefView::Idle& idle) {
+    ++counters_.results.at(static_cast<std::size_t>(ReliefResult::taken_back));
+    const auto& move = *idle.move;
+    const auto why = recall_text(move, idle.why);
+    spdlog::info("a move ahead of pressure is taken back vmi={}/{} migration={} reason={}",
+                 log_value(move.meta.space.view()), log_value(move.vmi_name.view()),
+                 log_value(move.meta.name), log_value(why));
+    if (idle.vmi_uid.empty()) {
+        return;
+    }
+    auto& tried = tries_[idle.vmi_uid];
+    tried.at = clock_.steady();
+    tried.move_uid.clear();
+    tried.may_be_made = false;
+    put_off(tried);
+    const auto& space = move.meta.space.str();
+    sources_.events.record(
+        {.regarding = cluster::vmi_reference(space, move.vmi_name.str(), idle.vmi_uid),
+         .related = cluster::move_reference(space, move.meta.name, move.meta.uid),
+         .warning = idle.why == migration::ReliefRecall::no_pod,
+         .reason = "MoveAheadOfPressureTakenBack",
+         .action = "Migrate",
+         .note = "migration " + move.meta.name + " was taken back: " + why});
 }
 
 void PressureRelief::take_made(const ReliefMove& move, const kube::Migration& made) {
@@ -283,7 +351,6 @@ void PressureRelief::take_made(const ReliefMove& move, const kube::Migration& ma
     auto& tried = tries_[move.vmi_uid];
     tried.move_uid = made.meta.uid;
     tried.may_be_made = true;
-    tried.failures = 0;
     spdlog::info("a VM is moved ahead of pressure vmi={} node={} signal={} migration={} frees={}",
                  log_value(move.vmi), log_value(move.node), to_string(move.signal),
                  log_value(made.meta.name), move.frees);

@@ -35,8 +35,9 @@ enum class ReliefResult : std::uint8_t {
     no_webhook,  ///< nobody would have the term obeyed: nothing was made
     unanswered,  ///< it may have been made all the same
     gone,        ///< the VM had left meanwhile: nothing was asked
+    taken_back,  ///< begun, and deleted before it was handed off
 };
-inline constexpr std::size_t relief_results = 5;
+inline constexpr std::size_t relief_results = 6;
 [[nodiscard]] std::string_view to_string(ReliefResult result) noexcept;  // "no-webhook", …
 
 struct ReliefCounters {
@@ -51,9 +52,10 @@ struct ReliefCounters {
 /// Only while this process leads and spec.pressure.mode of the ScoutConfig is act.
 ///
 /// A migration is rehearsed first, and made with what stands for its term: without the webhooks
-/// virt-scout-target it goes nowhere. One that was refused or not answered is tried again after a
-/// minute at the earliest, and twice as long each time. Memory ∝ VMs that were tried within the
-/// last hour, of which there are 60 in a minute at most.
+/// virt-scout-target it goes nowhere. One that gets no target pod for two minutes, or is not needed
+/// any more before it is handed off, is taken back. One that was refused, not answered or taken
+/// back is tried again after a minute at the earliest, and twice as long each time. Memory ∝ VMs
+/// that were tried within the last hour, of which there are 60 in a minute at most.
 ///
 /// Loop thread. What the constructor takes by reference must outlive it; it adds handlers to
 /// informers, elector and registry, which run elsewhere.
@@ -98,6 +100,9 @@ private:
                       bool rehearsal);
     void refuse(const migration::ReliefMove& move, ReliefResult result, std::string_view why);
     void take_made(const migration::ReliefMove& move, const kube::Migration& made);
+    [[nodiscard]] Task<> take_back(ReliefView::Idle idle);
+    void take_taken_back(const ReliefView::Idle& idle);
+    void put_off(Try& tried);
     void tell(const migration::ReliefMove& move, const kube::Migration* made,
               std::string_view failure);
 

@@ -108,6 +108,34 @@ kube::Informer<kube::Vmi>::Pointer ReliefView::vmi_on(std::string_view node,
     return same ? vmi : nullptr;
 }
 
+bool ReliefView::is_at_ease(std::string_view node, const migration::ReliefPolicy& policy) const {
+    const auto* told = sources_.registry.find(node);
+    return told != nullptr && told->pressure.report &&
+           between(told->last_heard, clock_.steady()) < policy.silence &&
+           !migration::is_near(*told->pressure.report);
+}
+
+std::vector<ReliefView::Idle> ReliefView::idle(const migration::ReliefPolicy& policy) const {
+    std::vector<Idle> idle;
+    for (const auto& [uid, relief] : reliefs_) {
+        const auto& move = *relief.move;
+        const auto vmi = sources_.vmis.find(move.meta.space.view(), move.vmi_name.view());
+        if (move.deletion || !cluster::can_be_taken_back(move, vmi.get())) {
+            continue;
+        }
+        const auto node = move.annotations.find(std::string{cluster::relieved_node_annotation});
+        const migration::ReliefWait wait{
+            .has_pod = cluster::has_target_pod(move),
+            .age = move.creation ? since(*move.creation) : milliseconds{0},
+            .pressed = !node || !is_at_ease(*node, policy)};
+        if (const auto why = migration::recall_of(wait, policy)) {
+            idle.push_back(
+                {.move = relief.move, .vmi_uid = vmi ? vmi->meta.uid : std::string{}, .why = *why});
+        }
+    }
+    return idle;
+}
+
 ReliefView::Moves ReliefView::moves(const std::set<std::string, std::less<>>& counted) const {
     Moves out;
     sources_.migrations.each([this, &out](const Move& move) {

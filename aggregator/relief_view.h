@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "aggregator/registry.h"
 #include "base/clock.h"
@@ -62,8 +63,16 @@ public:
     [[nodiscard]] kube::Informer<kube::Vmi>::Pointer vmi_on(std::string_view node,
                                                             std::string_view pod_uid) const;
 
-private:
     using Move = kube::Informer<kube::Migration>::Pointer;
+    /// A move ahead of pressure that is to be taken back.
+    struct Idle {
+        Move move;
+        std::string vmi_uid;  ///< empty: it is gone
+        migration::ReliefRecall why{};
+    };
+    [[nodiscard]] std::vector<Idle> idle(const migration::ReliefPolicy& policy) const;
+
+private:
     struct Relief {
         Move move;
         SteadyTime ended{};  ///< of one that is final
@@ -80,6 +89,9 @@ private:
     [[nodiscard]] migration::ReliefVm vm_of(const kube::Vmi& vmi, const Moves& moves,
                                             std::string_view strategy) const;
     [[nodiscard]] std::chrono::milliseconds since(WallTime time) const;
+    /// Its agent is heard, and expects nothing.
+    [[nodiscard]] bool is_at_ease(std::string_view node,
+                                  const migration::ReliefPolicy& policy) const;
 
     Sources sources_;
     const Clock& clock_;

@@ -77,6 +77,17 @@ bool is_relief(const kube::Migration& migration) {
     return migration.meta.name.starts_with(migration::forecast_move_prefix);
 }
 
+bool has_target_pod(const kube::Migration& migration) {
+    return migration.phase == "Scheduling";
+}
+
+bool can_be_taken_back(const kube::Migration& migration, const kube::Vmi* vmi) {
+    const bool is_handed_off =
+        vmi != nullptr && vmi->migration && vmi->migration->uid == migration.meta.uid;
+    return !is_handed_off &&
+           (migration.phase.empty() || migration.phase == "Pending" || has_target_pod(migration));
+}
+
 std::string relief_object(const migration::ReliefMove& move,
                           const std::vector<std::string>& pressed) {
     const auto slash = move.vmi.find('/');

@@ -37,6 +37,12 @@ inline constexpr std::string_view relieved_node_annotation = "virt-scout.io/reli
 /// Made ahead of pressure, by its name, which nobody can change.
 [[nodiscard]] bool is_relief(const kube::Migration& migration);
 
+/// Not handed off: KubeVirt waits, or schedules its target pod (dossier §6.2, §6.5). One in a phase
+/// that nobody knows is none. `vmi` may be null.
+[[nodiscard]] bool can_be_taken_back(const kube::Migration& migration, const kube::Vmi* vmi);
+/// Of one that can be taken back.
+[[nodiscard]] bool has_target_pod(const kube::Migration& migration);
+
 /// The migration as JSON for the API server, which makes up the rest of its name. Its target must
 /// be none of the nodes `pressed`. For a KubeVirt that does not know terms it lacks what stands for
 /// it: with_sentinel() of cluster/move_object.h.

@@ -290,6 +290,14 @@ std::string_view to_string(ReliefHold hold) noexcept {
     return words.at(std::min(static_cast<std::size_t>(hold), relief_holds - 1));
 }
 
+std::optional<ReliefRecall> recall_of(const ReliefWait& wait, const ReliefPolicy& policy) noexcept {
+    if (!wait.pressed) {
+        return ReliefRecall::over;
+    }
+    const bool in_vain = !wait.has_pod && wait.age >= policy.patience;
+    return in_vain ? std::optional{ReliefRecall::no_pod} : std::nullopt;
+}
+
 bool is_pressed(const ReliefNode& node, const ReliefPolicy& policy) noexcept {
     const bool near =
         node.silent < policy.silence && node.report != nullptr && is_near(*node.report);

@@ -39,6 +39,8 @@ struct ReliefPolicy {
     std::chrono::milliseconds settle = std::chrono::minutes{1};
     /// A VM that came, or was to be moved by us, stays for so long.
     std::chrono::milliseconds rest = std::chrono::minutes{30};
+    /// One that was begun has a target pod by then, or is taken back: it keeps others from moving.
+    std::chrono::milliseconds patience = std::chrono::minutes{2};
     /// A node is a target again when no threshold of it was warned of for so long.
     std::chrono::milliseconds calm = std::chrono::minutes{5};
 };
@@ -131,6 +133,21 @@ struct ReliefPlan {
     std::vector<HeldRelief> held;
     std::vector<std::string> pressed;  ///< nodes that are no targets, by name
 };
+
+/// A move that was begun and not handed off yet: until then it costs its VM nothing to take it
+/// back.
+struct ReliefWait {
+    bool has_pod = false;  ///< its target pod was made, and waits to be scheduled
+    std::chrono::milliseconds age{0};
+    bool pressed = true;  ///< its node needs it, as far as known
+};
+enum class ReliefRecall : std::uint8_t {
+    no_pod,  ///< a quota, a backup or the like keeps its target pod from being made
+    over,    ///< its node is at ease
+};
+/// Why it is taken back; none: it is left to go on.
+[[nodiscard]] std::optional<ReliefRecall> recall_of(const ReliefWait& wait,
+                                                    const ReliefPolicy& policy) noexcept;
 
 /// A threshold is warned of, or passed.
 [[nodiscard]] bool is_pressed(const ReliefNode& node, const ReliefPolicy& policy) noexcept;

@@ -100,6 +100,10 @@ protected:
         kube::HttpResponse response;
         response.head.status = 200;
         response.body = "{}";
+        if (request.method == "DELETE" && request.target.find(moves) != std::string::npos) {
+            deletes.push_back(request.body);
+            api.remove(moves, request.target.substr(request.target.rfind('/') + 1));
+        }
         if (request.method != "POST" || request.target.find(moves) == std::string::npos) {
             return response;
         }
@@ -160,6 +164,7 @@ protected:
     bool stores = true;
     unsigned made = 0;
     std::vector<json::object> stored;
+    std::vector<std::string> deletes;
     std::string stopping;  ///< uid of a VMI whose launcher was told to stop
     Registry registry{{}, clock};
     PressureRelief relief{
@@ -245,7 +250,7 @@ TEST_F(PressureReliefTest, ANodeIsRelievedAgainOnlyAfterItIsKnownWhatCameOfIt) {
     lead();
     press({"web", "db"});
     EXPECT_THAT(moved(), ElementsAre("web"));
-    pass(2min);
+    pass(90s);
     press({"web", "db"});
     EXPECT_THAT(moved(), SizeIs(1));
     EXPECT_EQ(held(ReliefHold::moving), 1U);
@@ -257,6 +262,61 @@ TEST_F(PressureReliefTest, ANodeIsRelievedAgainOnlyAfterItIsKnownWhatCameOfIt) {
     pass(1min);
     press({"web", "db"});
     EXPECT_THAT(moved(), ElementsAre("web", "db")) << "the one that failed rests";
+}
+
+TEST_F(PressureReliefTest, AMoveThatGetsNoPodIsTakenBackAndItsPlaceIsFree) {
+    act({{"mode", "act"}, {"movesPerMinute", 1}});
+    lead();
+    press({"web", "db"});
+    ASSERT_THAT(moved(), ElementsAre("web"));
+    stored[0]["status"] = {
+        {"phase", "Pending"},
+        {"conditions", {{{"type", "migrationRejectedByResourceQuota"}, {"status", "True"}}}}};
+    api.put(moves, stored[0]);
+    pass(119s);
+    press({"web", "db"});
+    EXPECT_THAT(deletes, IsEmpty());
+    pass(1s);
+    ASSERT_THAT(deletes, SizeIs(1));
+    EXPECT_THAT(deletes[0], AllOf(HasSubstr("\"uid\":\"move 1\""), HasSubstr("resourceVersion")))
+        << "as it was seen";
+    EXPECT_EQ(count(ReliefResult::taken_back), 1U);
+    ASSERT_TRUE(run_until([this] { return recorded.records.size() >= 2; }));
+    EXPECT_EQ(recorded.records[1].note.reason, "MoveAheadOfPressureTakenBack");
+    EXPECT_THAT(recorded.records[1].note.note, HasSubstr("ResourceQuota"));
+
+    press({"web", "db"});
+    EXPECT_THAT(moved(), ElementsAre("web", "db")) << "the other one has its place at once";
+    EXPECT_EQ(held(ReliefHold::backing_off), 1U);
+}
+
+TEST_F(PressureReliefTest, AMoveThatIsNotNeededAnyMoreIsTakenBackUnlessItIsHandedOff) {
+    lead();
+    press({"web", "db"});
+    ASSERT_THAT(moved(), ElementsAre("web", "db"));
+    end(0, "Scheduling");
+    end(1, "TargetReady");
+    pass(10min);
+    EXPECT_THAT(deletes, IsEmpty()) << "both have a pod, and are needed";
+    tell("n1", false);
+    pass(1s);
+    ASSERT_THAT(deletes, SizeIs(1));
+    EXPECT_THAT(deletes[0], HasSubstr("move 1"));
+    EXPECT_EQ(count(ReliefResult::taken_back), 1U);
+    end(1, "APhaseOfTomorrow");
+    pass(1s);
+    put_vmi("db", "n1", {{"migrationState", {{"migrationUid", "move 2"}}}});
+    end(1, "Scheduling");
+    pass(1s);
+    EXPECT_THAT(deletes, SizeIs(1)) << "its VMI says that it is handed off";
+}
+
+TEST_F(PressureReliefTest, WhatOthersMadeIsNotTakenBack) {
+    put_move("by-hand", "web", "Pending");
+    lead();
+    tell("n1", false);
+    pass(10min);
+    EXPECT_THAT(deletes, IsEmpty());
 }
 
 TEST_F(PressureReliefTest, AnotherLeaderReadsFromTheMigrationsWhatWasDone) {

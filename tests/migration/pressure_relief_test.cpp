@@ -156,6 +156,16 @@ TEST_F(ReliefTest, WhereAllTogetherFreeTooLittleNobodyIsMoved) {
     EXPECT_THAT(moved(), IsEmpty());
 }
 
+TEST(ReliefRecallTest, WhatGetsNoPodOrIsNotNeededAnyMoreIsTakenBack) {
+    const ReliefPolicy policy;
+    EXPECT_EQ(recall_of({.has_pod = false, .age = 119s, .pressed = true}, policy), std::nullopt);
+    EXPECT_EQ(recall_of({.has_pod = false, .age = 2min, .pressed = true}, policy),
+              ReliefRecall::no_pod);
+    EXPECT_EQ(recall_of({.has_pod = true, .age = 1h, .pressed = true}, policy), std::nullopt);
+    EXPECT_EQ(recall_of({.has_pod = true, .age = 1s, .pressed = false}, policy),
+              ReliefRecall::over);
+}
+
 TEST_F(ReliefTest, BehindManyThatMayNotMoveOneThatMayIsFound) {
     report.lines = {falling(2000, 5min)};
     auto& first = report.order[0].first;
