@@ -1,23 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/pressure_watch.h"
-
 #include <cmath>
-#include <functional>
 #include <future>
-#include <memory>
-#include <sstream>
+#include <utility>
 
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/io_context.hpp>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <prometheus/text_serializer.h>
-#include <spdlog/sinks/ostream_sink.h>
-#include <spdlog/spdlog.h>
 
-#include "tests/pressure/node_tree.h"
-#include "tests/support/fake_clock.h"
-#include "tests/support/run_to_end.h"
+#include "tests/agent/pressure_watch_fixture.h"
 #include "tests/support/wait_until.h"
 
 namespace scout::agent {
@@ -31,101 +20,7 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
 
-const std::string head = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n";
-const std::string memory_alone = head + "evictionHard: {memory.available: 100Mi}\n";
-constexpr double mebibyte = 1024;  // in KiB
-constexpr double gibibyte = 1024 * mebibyte;
-
-using Curve = std::function<double(double seconds)>;
-
-class PressureWatchTest : public testing::Test {
-protected:
-    PressureWatchTest() {
-        spdlog::set_default_logger(std::make_shared<spdlog::logger>(
-            "test", std::make_shared<spdlog::sinks::ostream_sink_st>(log)));
-    }
-    ~PressureWatchTest() override {
-        EXPECT_TRUE(pool.stop(5s));
-        spdlog::set_default_logger(before);
-    }
-
-    void make(const std::string& kubelet_config = memory_alone) {
-        config_file = tree.folder().write("kubelet/config.yaml", kubelet_config);
-        watch = std::make_unique<PressureWatch>(
-            PressureConfig{.roots = tree.roots(),
-                           .pods = tree.roots().kubelet / "pods",
-                           .kubelet = {.file = config_file, .file_must_be = false, .folder = {}}},
-            PressureWatch::Parts{.loop = loop.get_executor(),
-                                 .pool = pool,
-                                 .clock = clock,
-                                 .registry = registry,
-                                 .health = health,
-                                 .launchers = [this] { return launchers; },
-                                 .login = [this] { return login; },
-                                 .tell = [this] { ++told; }});
-    }
-    void look() { test::run_until_done(loop, watch->look()); }
-    void look_after(std::chrono::seconds time) {
-        clock.advance(time);
-        look();
-    }
-
-    /// Follows what is left of the memory, in KiB; answers when warnings began, in seconds.
-    std::vector<double> follow(const Curve& left, double seconds) {
-        std::vector<double> begun;
-        bool warned = false;
-        for (double at = 0; at < seconds;) {
-            tree.set_memory(static_cast<std::uint64_t>(left(at)));
-            look();
-            const bool now = watch->pressure().outlooks().at(0).warned;
-            if (now && !std::exchange(warned, now)) {
-                begun.push_back(at);
-            }
-            warned = now;
-            const auto wait = watch->next_look() + 3ms;
-            clock.advance(wait);
-            at += std::chrono::duration<double>(wait).count();
-        }
-        return begun;
-    }
-    std::string metrics() const {
-        return prometheus::TextSerializer{}.Serialize(registry.Collect());
-    }
-
-    void write_pod(const std::string& uid, pressure::QosClass qos, const std::string& used,
-                   const std::string& limit) const {
-        const auto place = std::filesystem::path{"cgroup"} /
-                           pod_cgroup("", pressure::CgroupDriver::systemd, qos, uid);
-        tree.folder().write(place / "memory.current", used);
-        tree.folder().write(place / "memory.stat", "inactive_file 0\n");
-        tree.folder().write(place / "memory.max", limit);
-        tree.folder().write(place / "pids.current", "40\n");
-    }
-
-    /// Each uses 1000 bytes more than the one before.
-    void add_launchers(int count) {
-        for (int i = 1; i <= count; ++i) {
-            const auto uid = "aa-" + std::to_string(i);
-            const auto used = std::to_string(1000 * i) + "\n";
-            write_pod(uid, pressure::QosClass::burstable, used, "max\n");
-            launchers.push_back({.pod_uid = uid, .guest = "shop/" + uid, .vm_grace = 120s});
-        }
-    }
-
-    std::shared_ptr<spdlog::logger> before = spdlog::default_logger();
-    std::ostringstream log;
-    test::NodeTree tree;
-    std::filesystem::path config_file;
-    asio::io_context loop{1};
-    BlockingPool pool{1};
-    test::FakeClock clock;
-    prometheus::Registry registry;
-    daemon::Health health;
-    std::vector<LauncherPod> launchers;
-    std::optional<migration::LoginManager> login;
-    std::size_t told = 0;
-    std::unique_ptr<PressureWatch> watch;
-};
+class PressureWatchTest : public PressureWatchFixture {};
 
 TEST_F(PressureWatchTest, ARampIsToldHalfAMinuteAheadInLogMetricsAndHealth) {
     make();
@@ -179,112 +74,6 @@ TEST_F(PressureWatchTest, AStepIsSilentAndWhatStallsIsLookedAtClosely) {
         HasSubstr("virt_scout_pressure_stall_ratio{resource=\"memory\",tasks=\"some\"} 0.1"));
 }
 
-TEST_F(PressureWatchTest, TheKubeletsConfigurationIsFollowed) {
-    make("nonsense");
-    look();
-    EXPECT_THAT(watch->pressure().outlooks(), SizeIs(6));
-    EXPECT_THAT(log.str(), HasSubstr("kubelet's defaults are in force"));
-    EXPECT_THAT(health.text(), HasSubstr("pressure is not known in full: "));
-    tree.folder().write("kubelet/config.yaml", memory_alone);
-    clock.advance(59s);
-    look();
-    EXPECT_THAT(watch->pressure().outlooks(), SizeIs(6));
-    clock.advance(2s);
-    look();
-    EXPECT_THAT(watch->pressure().outlooks(), SizeIs(2));
-    EXPECT_EQ(health.text(), "ready\n");
-    // What no kubelet would start with changes nothing.
-    tree.folder().write("kubelet/config.yaml", head + "evictionHard: {memory.available: 1GB}\n");
-    clock.advance(61s);
-    look();
-    EXPECT_THAT(watch->pressure().outlooks(), SizeIs(2));
-    EXPECT_THAT(log.str(), HasSubstr("the one before is in force"));
-}
-
-TEST_F(PressureWatchTest, TheKubeletsGraceIsThatOfNow) {
-    make(head +
-         "evictionHard: {memory.available: 10Mi}\nevictionSoft: {memory.available: 3500Mi}\n"
-         "evictionSoftGracePeriod: {memory.available: 5s}\nevictionMaxPodGracePeriod: 300\n");
-    tree.set_memory(16 << 20U);
-    look();
-    EXPECT_FALSE(watch->pressure().kubelet_grace(60s));
-    // The kubelet may have seen it pass five seconds ago.
-    tree.set_memory(3 << 20U);
-    look();
-    EXPECT_EQ(watch->pressure().kubelet_grace(60s), 60s);
-    EXPECT_EQ(watch->pressure().acting(), nullptr);
-    clock.advance(5s);
-    look();
-    EXPECT_EQ(watch->pressure().kubelet_grace(60s), 60s);
-    EXPECT_NE(watch->pressure().acting(), nullptr);
-    tree.set_memory(9 << 10U);
-    look();
-    EXPECT_EQ(watch->pressure().kubelet_grace(60s), 1s);
-}
-
-/// Case 20; in that shutdown virt-handler stops with the VMs, and nothing is moved.
-TEST_F(PressureWatchTest, TimeThatIsOfNoUseToAMoveIsReportedAsSuch) {
-    make(memory_alone + "shutdownGracePeriod: 60s\nshutdownGracePeriodCriticalPods: 10s\n");
-    look();
-    const auto report = watch->teller().next(clock.steady());
-    ASSERT_TRUE(report);
-    EXPECT_EQ(report->graces,
-              (migration::KubeletGraces{.soft = std::nullopt,
-                                        .shutdown = 50s,
-                                        .handler_stops = true,
-                                        .hard_alone = {PressureSignal::memory_available}}));
-}
-
-TEST_F(PressureWatchTest, LogindGivesNoMoreThanItsOwnLimit) {
-    make(memory_alone + "shutdownGracePeriod: 60s\nshutdownGracePeriodCriticalPods: 10s\n");
-    launchers = {{.pod_uid = "aa-1", .guest = "shop/db", .vm_grace = 30s}};
-    const auto given = [this](const migration::LoginManager& says) {
-        login = says;
-        look();
-        return watch->report(clock.steady()).graces.value().shutdown;
-    };
-    EXPECT_EQ(given({.shutting_down = false, .kubelet_delays = true, .longest_delay = 5s}), 5s);
-    EXPECT_EQ(watch->report(clock.steady()).short_guests, 1U);
-    EXPECT_THAT(metrics(), HasSubstr("virt_scout_kubelet_shutdown_grace_seconds 5"));
-    EXPECT_EQ(given({.shutting_down = false, .kubelet_delays = false, .longest_delay = 90s}),
-              std::nullopt);
-    EXPECT_EQ(given({.shutting_down = false, .kubelet_delays = true, .longest_delay = 90s}), 50s);
-    EXPECT_EQ(watch->report(clock.steady()).short_guests, 0U);
-}
-
-/// The kubelet does not start with both ways to say it.
-TEST_F(PressureWatchTest, MoreTimeIsAdvisedInTheWordsOfTheKubeletsConfiguration) {
-    make(memory_alone +
-         "shutdownGracePeriodByPodPriority: [{priority: 0, shutdownGracePeriodSeconds: 20}]\n");
-    launchers = {{.pod_uid = "aa-1", .guest = "shop/db", .vm_grace = 180s}};
-    look();
-    EXPECT_THAT(log.str(), AllOf(HasSubstr("raise the step of the kubelet's "
-                                           "shutdownGracePeriodByPodPriority"),
-                                 Not(HasSubstr("shutdownGracePeriod "))));
-}
-
-TEST_F(PressureWatchTest, AKubeletWithoutAFileIsNotKnown) {
-    make();
-    std::filesystem::remove(config_file);
-    launchers = {{.pod_uid = "aa-1", .guest = "shop/db", .vm_grace = 180s}};
-    look();
-    const auto report = watch->report(clock.steady());
-    EXPECT_FALSE(report.graces);
-    EXPECT_FALSE(watch->shutdown());
-    EXPECT_EQ(report.short_guests, 0U);
-    EXPECT_THAT(report.trouble,
-                AllOf(HasSubstr("expected the kubelet's configuration at " + config_file.string()),
-                      HasSubstr("set kubelet-config")));
-    EXPECT_THAT(log.str(), Not(HasSubstr("guests ask for more time")));
-    // One that goes away later is still in force.
-    tree.folder().write("kubelet/config.yaml", memory_alone);
-    look_after(61s);
-    std::filesystem::remove(config_file);
-    look_after(61s);
-    EXPECT_TRUE(watch->report(clock.steady()).graces);
-    EXPECT_THAT(watch->report(clock.steady()).trouble, HasSubstr("found no file"));
-}
-
 TEST_F(PressureWatchTest, WhatItKnowsIsReportedWhenItIsWorthAMessage) {
     make(head +
          "evictionHard: {memory.available: 100Mi}\nevictionSoft: {memory.available: 1Gi}\n"
@@ -316,6 +105,9 @@ TEST_F(PressureWatchTest, WhatItKnowsIsReportedWhenItIsWorthAMessage) {
     EXPECT_EQ(first->order[0].first[0].usage, 7000U);
     EXPECT_EQ(first->order[0].others, 2U);
 
+    look_after(10s);
+    EXPECT_TRUE(teller.next(clock.steady())) << "what pods may take is known by now";
+    EXPECT_EQ(std::exchange(told, 1U), 2U);
     for (int i = 0; i < 60; ++i) {
         look_after(5s);
     }
@@ -353,15 +145,6 @@ TEST_F(PressureWatchTest, WhatPodsMayTakeIsTold) {
     look_after(61s);
     look_after(1s);
     EXPECT_THAT(health.text(), Not(HasSubstr("not known")));
-}
-
-TEST_F(PressureWatchTest, AKubeletThatIsNotKnownGivesNoTimes) {
-    make("nonsense");
-    look();
-    const auto report = watch->teller().next(clock.steady());
-    ASSERT_TRUE(report);
-    EXPECT_FALSE(report->graces);
-    EXPECT_THAT(report->trouble, Not(IsEmpty()));
 }
 
 TEST_F(PressureWatchTest, LaunchersAreRankedAsFarAsTheNodeKnows) {
@@ -435,33 +218,6 @@ TEST_F(PressureWatchTest, NearAFilesystemsThresholdVolumesAreMeasuredMoreOften) 
     look();
     ASSERT_TRUE(watch->pressure().outlooks().at(0).passed_since);
     EXPECT_LT(watch->launchers().ranked(PressureSignal::nodefs_available).at(0).usage, 40'000U);
-}
-
-/// Case 20.
-TEST_F(PressureWatchTest, GuestsThatAShutdownWouldCutOffAreToldOnce) {
-    make(memory_alone + "shutdownGracePeriod: 60s\nshutdownGracePeriodCriticalPods: 10s\n");
-    launchers = {{.pod_uid = "aa-1", .guest = "shop/db", .vm_grace = 180s},
-                 {.pod_uid = "aa-2", .guest = "shop/web", .vm_grace = 30s}};
-    for (int i = 0; i < 3; ++i) {
-        look();
-        clock.advance(30s);
-    }
-    EXPECT_THAT(metrics(), AllOf(HasSubstr("virt_scout_kubelet_shutdown_grace_seconds 50"),
-                                 HasSubstr("virt_scout_kubelet_shutdown_short_guests 1")));
-    const auto text = log.str();
-    EXPECT_THAT(text, HasSubstr("guests=1 longest=180s given=50s"));
-    EXPECT_EQ(text.find("guests=1"), text.rfind("guests=1"));
-    launchers.clear();
-    look();
-    EXPECT_THAT(metrics(), HasSubstr("virt_scout_kubelet_shutdown_short_guests 0"));
-}
-
-TEST_F(PressureWatchTest, AKubeletThatDoesNotWaitGivesNothing) {
-    make();
-    launchers = {{.pod_uid = "aa-1", .guest = "shop/db", .vm_grace = 30s}};
-    look();
-    EXPECT_THAT(metrics(), Not(HasSubstr("virt_scout_kubelet_shutdown_grace_seconds ")));
-    EXPECT_THAT(log.str(), HasSubstr("given=nothing, the kubelet does not wait"));
 }
 
 TEST_F(PressureWatchTest, WhatCannotBeReadIsToldOnceAndCounted) {
