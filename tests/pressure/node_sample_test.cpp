@@ -33,7 +33,7 @@ TEST(NodeSampleTest, OnCgroupV2) {
               (SignalRoom{.available = 10 * gibibyte, .capacity = 64 * gibibyte}));
     EXPECT_EQ(sample.room.at(PressureSignal::pid_available),
               (SignalRoom{.available = 19'500, .capacity = 20'000}));
-    EXPECT_EQ(sample.swap, (Swap{.total = 2048 * 1024, .free = 512 * 1024}));
+    EXPECT_EQ(sample.swap, (Swap{.total = 2'097'152, .free = 524'288}));
     EXPECT_EQ(sample.memory_stall, (Stall{.some = 0.125, .full = 0}));
     EXPECT_EQ(sample.io_stall, (Stall{.some = 0.125, .full = 0}));
 }
