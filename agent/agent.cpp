@@ -61,7 +61,8 @@ void Agent::look_at_kubelet(const PressureConfig& config) {
                                      .health = health_,
                                      .launchers = launcher_pods(parts_.launchers),
                                      .login = [this] { return shutdown_->login(); },
-                                     .tell = [this] { report_pacer_.wake(); }});
+                                     .tell = [this] { report_pacer_.wake(); },
+                                     .kubelet_looked_at = [this] { shutdown_->tell_again(); }});
     shutdown_ = std::make_unique<ShutdownWatch>(ShutdownWatch::Parts{
         .loop = parts_.loop,
         .clock = parts_.clock,
@@ -75,8 +76,8 @@ void Agent::look_at_kubelet(const PressureConfig& config) {
 }
 
 void Agent::turned(bool shuts_down, std::optional<std::chrono::seconds> pods_get) {
-    if (!protection_) {
-        return;
+    if (!protection_ || !pressure_->has_looked_at_kubelet()) {
+        return;  // it is told again once that is known
     }
     if (shuts_down) {
         const auto kubelet = pressure_->shutdown();

@@ -47,7 +47,7 @@ FollowedLauncher* Evacuations::asked_about(const StopQuestion& question,
             ++each;
             continue;
         }
-        spdlog::warn("a launcher calls itself that of a VMI which is not its own pod={} vmi_uid={}",
+        spdlog::warn("a launcher is passed over, virt-handler names others here pod={} vmi_uid={}",
                      log_value(each->first), log_value(question.vmi.uid));
         disowned_.insert(each->first);
         each = followed_.erase(each);
@@ -64,7 +64,9 @@ FollowedLauncher* Evacuations::asked_about(const StopQuestion& question,
             says_so && !followed_.contains(pod) ? adopt(pod, launcher, now) : nullptr;
         followed = adopted != nullptr ? adopted : followed;
     }
-    return followed != nullptr && followed->is_over() && pods.size() > 1 ? nullptr : followed;
+    const bool others = std::any_of(pods.begin(), pods.end(),
+                                    [this](const auto& pod) { return !followed_.contains(pod); });
+    return followed != nullptr && followed->is_over() && others ? nullptr : followed;
 }
 
 std::optional<migration::HookAnswer> Evacuations::answer(const StopQuestion& question,

@@ -192,8 +192,8 @@ PressureWatch::Order PressureWatch::next_order(SteadyTime now) {
 /// Before the kubelet's configuration was looked at nobody knows where their cgroup is.
 bool PressureWatch::limits_pods() const {
     const auto& thresholds = kubelet_.eviction.thresholds;
-    const bool looked = files_ || !kubelet_fault_.empty();
-    return looked && std::any_of(thresholds.begin(), thresholds.end(), [](const auto& threshold) {
+    return has_looked_at_kubelet() &&
+           std::any_of(thresholds.begin(), thresholds.end(), [](const auto& threshold) {
                return threshold.signal == PressureSignal::allocatable_memory_available;
            });
 }
@@ -231,6 +231,7 @@ void PressureWatch::take(Reading reading, SteadyTime now) {
 
 void PressureWatch::take_kubelet(const Result<pressure::KubeletFiles>& files) {
     std::string fault;
+    bool news = !has_looked_at_kubelet();
     if (!files) {
         fault = files.error().message;
     } else if (files->main.empty() && files->drop_ins.empty()) {
@@ -241,6 +242,7 @@ void PressureWatch::take_kubelet(const Result<pressure::KubeletFiles>& files) {
         if (auto config = pressure::parse_kubelet_config(*files)) {
             kubelet_ = *std::move(config);
             files_ = *files;
+            news = true;
             pressure_.use(kubelet_.eviction);
             spdlog::info("kubelet's thresholds read thresholds={} max_pod_grace={}s files={}",
                          kubelet_.eviction.thresholds.size(),
@@ -255,6 +257,9 @@ void PressureWatch::take_kubelet(const Result<pressure::KubeletFiles>& files) {
                      files_ ? "the one before is" : "kubelet's defaults are", log_value(fault));
     }
     kubelet_fault_ = std::move(fault);
+    if (news && parts_.kubelet_looked_at) {
+        parts_.kubelet_looked_at();
+    }
 }
 
 void PressureWatch::take_fault(std::string fault) {

@@ -59,6 +59,8 @@ public:
         /// logind's word on shutdowns, if it is known; empty: it is asked nothing.
         std::function<std::optional<migration::LoginManager>()> login = {};
         std::function<void()> tell = {};  ///< the teller has something to say
+        /// The kubelet's configuration was looked for, for the first time or with another result.
+        std::function<void()> kubelet_looked_at = {};
     };
 
     PressureWatch(PressureConfig config, Parts parts);
@@ -73,6 +75,10 @@ public:
     }
 
     [[nodiscard]] const migration::NodePressure& pressure() const noexcept { return pressure_; }
+    /// Whether it is known by now if the kubelet's configuration can be known.
+    [[nodiscard]] bool has_looked_at_kubelet() const noexcept {
+        return files_ || !kubelet_fault_.empty();
+    }
     /// What the kubelet's configuration says of shutdowns; none: it is not known.
     [[nodiscard]] std::optional<migration::NodeShutdown> shutdown() const {
         return files_ ? std::optional{kubelet_.shutdown} : std::nullopt;

@@ -99,4 +99,10 @@ void ShutdownWatch::changed() {
     }
 }
 
+void ShutdownWatch::tell_again() {
+    if (begun_at_ && parts_.turned) {
+        parts_.turned(true, grace());
+    }
+}
+
 }  // namespace scout::agent

@@ -37,6 +37,9 @@ public:
     };
     explicit ShutdownWatch(Parts parts);
 
+    /// What the kubelet's configuration says has changed: what is left of a shutdown, too.
+    void tell_again();
+
     /// Until cancelled.
     [[nodiscard]] Task<> run() { return manager_.run(); }
 

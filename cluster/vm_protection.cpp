@@ -66,7 +66,8 @@ std::string raise_advice(migration::StopLimit limit, seconds needed) {
     const auto time = std::to_string(needed.count());
     if (limit == migration::StopLimit::kubelet) {
         return "on its node give the kubelet soft thresholds (evictionSoft, "
-               "evictionSoftGracePeriod) with an evictionMaxPodGracePeriod of at least " +
+               "evictionSoftGracePeriod; of memory for memory.available and "
+               "allocatableMemory.available) with an evictionMaxPodGracePeriod of at least " +
                time +
                "; and, in the place of shutdownGracePeriod and shutdownGracePeriodCriticalPods, "
                "with which it would not start, a shutdownGracePeriodByPodPriority of at least " +

@@ -84,7 +84,6 @@ struct JobInfo {
     friend bool operator==(const JobInfo&, const JobInfo&) = default;
 };
 
-/// The answer of GetDomainStats, what we use of it. Memory in KiB.
 /// Disks in its pod: the files of container, ephemeral and empty disks, of which a migration copies
 /// what the guest wrote.
 struct PodDisks {
@@ -94,6 +93,7 @@ struct PodDisks {
     friend bool operator==(const PodDisks&, const PodDisks&) = default;
 };
 
+/// The answer of GetDomainStats, what we use of it. Memory in KiB.
 struct DomainStats {
     std::string name;  ///< of the domain: "<namespace>_<name>"
     std::string uuid;

@@ -15,8 +15,9 @@ using Why = EvacuationWhy;
 constexpr const char* no_node =
     "there is no Node object of its node any more: KubeVirt moves nothing from there";
 constexpr const char* no_handler =
-    "its node shuts down, and virt-handler with it, which begins no migration any more: a step of "
-    "the kubelet's shutdownGracePeriodByPodPriority between them would keep it";
+    "its node shuts down, and as far as is known virt-handler with it, which begins no migration "
+    "any more: a step of its own in the kubelet's shutdownGracePeriodByPodPriority would keep it, "
+    "if the kubelet delays the shutdown and the agent finds its configuration";
 
 }  // namespace
 

@@ -95,7 +95,9 @@ std::vector<PressureSignal> hard_alone(const std::vector<PressureLine>& lines) {
         const bool softened = std::any_of(lines.begin(), lines.end(), [&line](const auto& other) {
             return other.signal == line.signal && other.soft_grace;
         });
-        if (!softened) {
+        // That one has a threshold also where there is no cgroup of all pods.
+        const bool there = line.room || line.signal != PressureSignal::allocatable_memory_available;
+        if (!softened && there) {
             out.push_back(line.signal);
         }
     }

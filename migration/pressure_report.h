@@ -32,7 +32,8 @@ struct PressureLine {
     friend bool operator==(const PressureLine&, const PressureLine&) = default;
 };
 [[nodiscard]] PressureLine line_of(const ThresholdOutlook& outlook, SteadyTime now);
-/// Signals with a hard threshold and no soft one.
+/// Signals with a hard threshold and no soft one. Of what all pods together may take only where it
+/// is known how much is left.
 [[nodiscard]] std::vector<PressureSignal> hard_alone(const std::vector<PressureLine>& lines);
 
 struct PressedLauncher {

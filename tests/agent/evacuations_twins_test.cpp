@@ -66,6 +66,7 @@ TEST_F(EvacuationsTwinsTest, OneThatIsOverDoesNotAnswerForTheNextOneOfItsVmi) {
     say("p1", domain_of("a"));
     settle();
     EXPECT_EQ(allowed("a", {"p0", "p1"}), std::nullopt);
+    EXPECT_EQ(allowed("a", {"p1"}), std::nullopt);
     say("p1", marked("a"));
     EXPECT_EQ(allowed("a", {"p0", "p1"}), false);
 }

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include <boost/asio/io_context.hpp>
 #include <gmock/gmock.h>
@@ -121,6 +122,28 @@ TEST_F(ShutdownWatchTest, AnAgentThatStartsInTheMiddleOfAShutdownSeesIt) {
     start();
     ASSERT_TRUE(says("the node shuts down"));
     EXPECT_EQ(begun, 50s);
+}
+
+/// And logind answered before the kubelet's configuration was read.
+TEST_F(ShutdownWatchTest, WhatIsLeftIsToldOnceMoreWhenTheKubeletIsKnown) {
+    test::FakeLoginManager logind(bus->socket());
+    logind.preparing = true;
+    const auto says_later = std::exchange(kubelet, std::nullopt);
+    start();
+    ASSERT_TRUE(says("the node shuts down"));
+    ASSERT_EQ(begun, std::nullopt);
+
+    kubelet = says_later;
+    clock.advance(2s);
+    watch->tell_again();
+    EXPECT_TRUE(down);
+    EXPECT_EQ(begun, 48s);
+
+    begun.reset();
+    logind.prepare(false);
+    ASSERT_TRUE(reaches([this] { return !down; }));
+    watch->tell_again();
+    EXPECT_FALSE(down) << "it does not shut down any more";
 }
 
 TEST_F(ShutdownWatchTest, AKubeletWithoutALockGivesNothingWhateverItsConfigurationSays) {

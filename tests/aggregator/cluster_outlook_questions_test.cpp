@@ -121,7 +121,7 @@ migration::PressureReport pressed_report() {
         .vmi = "shop/web", .pod_uid = "p", .usage = {}, .vm_grace = {}};
     report.order = {{.first = {web}},
                     {.signal = migration::PressureSignal::nodefs_available, .first = {web}}};
-    report.graces = migration::KubeletGraces{};
+    report.graces = migration::KubeletGraces{.hard_alone = migration::hard_alone(report.lines)};
     return report;
 }
 

@@ -41,11 +41,15 @@ PressureReport near() {
 }
 
 TEST(PressureReportTest, SignalsWithoutASoftThresholdAreNamed) {
-    const std::vector<PressureLine> lines{
+    std::vector<PressureLine> lines{
         {.signal = PressureSignal::memory_available},
+        {.signal = PressureSignal::allocatable_memory_available},
         {.signal = PressureSignal::nodefs_available},
         {.signal = PressureSignal::nodefs_available, .soft_grace = 30s}};
     EXPECT_EQ(hard_alone(lines), std::vector{PressureSignal::memory_available});
+    lines[1].room.emplace();
+    EXPECT_EQ(hard_alone(lines), (std::vector{PressureSignal::memory_available,
+                                              PressureSignal::allocatable_memory_available}));
     EXPECT_EQ(hard_alone({}), std::vector<PressureSignal>{});
 }
 
