@@ -64,6 +64,15 @@ Needs needs_of(const PressureReport& report, const ReliefPolicy& policy) {
     return needs;
 }
 
+/// What will be missing then. Where no pace is told, all that is left above the threshold goes
+/// until it is reached.
+double falls_below(const TrendForecast& reached, double above, milliseconds ahead) noexcept {
+    using Seconds = std::chrono::duration<double>;
+    const Seconds in = std::max(milliseconds{1}, reached.in);
+    const Seconds after = ahead - reached.in;
+    return reached.pace.value_or(above / in.count()) * after.count();
+}
+
 /// What is free to be begun.
 struct Room {
     std::size_t rate = 0;
@@ -312,7 +321,7 @@ std::optional<std::uint64_t> relief_needed(const PressureLine& line,
     }
     const auto at = static_cast<double>(line.at);
     const auto left = static_cast<double>(room->available);
-    double falls = 0;
+    double missing = at - left;
     if (!line.passed_for) {
         const auto& reached = line.reached;
         // One that is no number is none either.
@@ -320,12 +329,11 @@ std::optional<std::uint64_t> relief_needed(const PressureLine& line,
         if (!steady || reached->in > policy.ahead) {
             return std::nullopt;
         }
-        const auto in = static_cast<double>(std::max<milliseconds::rep>(1, reached->in.count()));
-        falls = std::max(0.0, left - at) * static_cast<double>(policy.ahead.count()) / in;
+        missing = falls_below(*reached, std::max(0.0, left - at), policy.ahead);
     }
     // Never more than there is of it in all, nor than fits, whatever the numbers say.
     const auto most = std::min(9e18, static_cast<double>(room->capacity));
-    const double needed = at * (1 + policy.margin) - left + falls;
+    const double needed = at * policy.margin + missing;
     return static_cast<std::uint64_t>(std::ceil(std::clamp(needed, 1.0, std::max(1.0, most))));
 }
 

@@ -229,7 +229,8 @@ std::optional<TrendForecast> PressureTrend::until(std::uint64_t threshold) const
         const Blocks blocks{std::max(0.0, fall->from - at) / -fall->slope};
         const TrendForecast forecast{
             .in = std::chrono::floor<std::chrono::milliseconds>(std::min(blocks, longest)),
-            .confidence = fall->fit * (scale == 1 && !past.turns.empty() ? after_turns : 1.0)};
+            .confidence = fall->fit * (scale == 1 && !past.turns.empty() ? after_turns : 1.0),
+            .pace = -fall->slope / static_cast<double>(block_time.count())};
         if (!soonest || forecast.in < soonest->in) {
             soonest = forecast;
         }

@@ -17,6 +17,8 @@ namespace scout::migration {
 struct TrendForecast {
     std::chrono::milliseconds in{0};  ///< until the threshold is reached; 0: it is
     double confidence = 0;            ///< 0 to 1: how steadily it falls
+    /// What it loses each second, of what swings its lowest values; none: not known.
+    std::optional<double> pace = {};
 
     friend bool operator==(const TrendForecast&, const TrendForecast&) = default;
 };

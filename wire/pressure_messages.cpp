@@ -59,6 +59,9 @@ void write_line(const migration::PressureLine& line, v1::NodePressure::Threshold
     if (line.reached) {
         out.set_reached_in_ms(count_of(line.reached->in));
         out.set_confidence(line.reached->confidence);
+        if (line.reached->pace) {
+            out.set_pace(*line.reached->pace);
+        }
     }
     if (line.passed_for) {
         out.set_passed_for_ms(count_of(*line.passed_for));
@@ -109,6 +112,12 @@ double confidence_of(double value) {
     return std::isfinite(value) ? std::clamp(value, 0.0, 1.0) : 0.0;
 }
 
+/// What is no number, or falls by nothing, is not known.
+std::optional<double> pace_of(const v1::NodePressure::Threshold& message) {
+    const bool falls = message.has_pace() && std::isfinite(message.pace()) && message.pace() > 0;
+    return falls ? std::optional{message.pace()} : std::nullopt;
+}
+
 migration::PressureLine line_from(const v1::NodePressure::Threshold& message, Checks& checks) {
     migration::PressureLine line;
     line.signal = signal_of("thresholds.signal", message.signal(), checks)
@@ -122,7 +131,8 @@ migration::PressureLine line_from(const v1::NodePressure::Threshold& message, Ch
     line.at = message.at();
     if (message.has_reached_in_ms()) {
         line.reached = {.in = ms_of(message.reached_in_ms()),
-                        .confidence = confidence_of(message.confidence())};
+                        .confidence = confidence_of(message.confidence()),
+                        .pace = pace_of(message)};
     }
     if (message.has_passed_for_ms()) {
         line.passed_for = ms_of(message.passed_for_ms());

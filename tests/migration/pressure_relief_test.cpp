@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "migration/pressure_relief.h"
 
+#include <cmath>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -98,6 +100,51 @@ TEST(ReliefNeededTest, IsWhatKeepsTheThresholdAwayForTenMinutes) {
     EXPECT_EQ(relief_needed(passed(700, 2min), policy), 400U);
     EXPECT_EQ(relief_needed(falling(5'000'000, 1ms), policy), 100'000U) << "no more than there is";
 }
+
+TEST(ReliefNeededTest, ThePaceIsToldWhereWhatIsLeftSwingsAboveTheFall) {
+    auto line = falling(5000, 5min);
+    line.reached->pace = 2;
+    EXPECT_EQ(relief_needed(line, {}), 700U);
+    line.reached->in = 0ms;
+    EXPECT_EQ(relief_needed(line, {}), 1300U);
+}
+
+class LeakBelowTeethTest : public testing::TestWithParam<double> {};
+
+/// 2 MiB/s under teeth of 2 GiB, a minute each, until two minutes after the lows are there.
+TEST_P(LeakBelowTeethTest, NeedsWhatTheLeakTakes) {
+    constexpr double mebibyte = 1'048'576;
+    constexpr double gibibyte = 1024 * mebibyte;
+    const double threshold = GetParam() * gibibyte;
+    PressureTrend trend;
+    std::optional<double> hit;
+    double last = 0;
+    for (double now = 0; !hit || now < *hit + 120; ++now) {
+        const double noise = std::fmod(now, 2) * 5 * mebibyte;
+        const double left =
+            10 * gibibyte - now * 2 * mebibyte - std::fmod(now, 60) / 60 * 2 * gibibyte - noise;
+        trend.add(SteadyTime{1h} + std::chrono::seconds{static_cast<int>(now)},
+                  static_cast<std::uint64_t>(left));
+        if (left <= threshold) {
+            hit = hit.value_or(now);
+            continue;
+        }
+        PressureLine line;
+        line.room = {.available = static_cast<std::uint64_t>(left),
+                     .capacity = static_cast<std::uint64_t>(64 * gibibyte)};
+        line.at = static_cast<std::uint64_t>(threshold);
+        line.reached = trend.until(line.at);
+        line.warned = true;
+        const auto needed = relief_needed(line, {});
+        if (needed && now >= 120) {  // the first tooth may be anything
+            last = static_cast<double>(*needed) / gibibyte;
+            EXPECT_LT(last, 1.35) << "after " << now << " s";
+        }
+    }
+    EXPECT_NEAR(last, 1.2 + GetParam() / 10, 0.05);
+}
+
+INSTANTIATE_TEST_SUITE_P(Gibibytes, LeakBelowTeethTest, testing::Values(0.1, 1));
 
 TEST(ReliefNeededTest, NothingIsDoneForWhatIsNotSureOrTooLate) {
     const ReliefPolicy policy;

@@ -27,7 +27,7 @@ PressureReport full_report() {
                      .soft_grace = 30s,
                      .room = {{.available = 5, .capacity = 10}},
                      .at = 3,
-                     .reached = {{.in = 20s, .confidence = 0.5}},
+                     .reached = {{.in = 20s, .confidence = 0.5, .pace = 1.5}},
                      .passed_for = 4s,
                      .evicts_in = 26s,
                      .warned = true},
@@ -137,6 +137,7 @@ TEST(PressureMessagesTest, HugeNumbersAndTextsAreBounded) {
     line.set_evicts_in_ms(most);
     line.set_soft_grace_ms(most);
     line.set_confidence(std::numeric_limits<double>::quiet_NaN());
+    line.set_pace(std::numeric_limits<double>::infinity());
     huge.set_kubelet_known(true);
     huge.set_soft_grace_seconds(most);
     huge.set_shutdown_grace_seconds(most);
@@ -146,6 +147,7 @@ TEST(PressureMessagesTest, HugeNumbersAndTextsAreBounded) {
     ASSERT_TRUE(taken) << taken.error().message;
     EXPECT_GT(taken->lines.front().reached->in, 0s);
     EXPECT_EQ(taken->lines.front().reached->confidence, 0.0);
+    EXPECT_FALSE(taken->lines.front().reached->pace);
     EXPECT_GT(taken->graces->soft.value() + taken->longest_wanted, 0s);
     EXPECT_LE(taken->trouble.size(), 5000U);
 }
