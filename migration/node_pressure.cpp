@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "migration/eviction_order.h"
+
 namespace scout::migration {
 namespace {
 
@@ -27,6 +29,12 @@ bool falls_towards(const SignalRoom& before, const SignalRoom& now, std::uint64_
     const auto left = static_cast<double>(now.available - std::min(now.available, threshold));
     return left / fallen * static_cast<double>(between.count()) <=
            static_cast<double>(ahead.count());
+}
+
+/// Of the same resource it gives pods less time.
+bool is_harder(const EvictionThreshold& threshold, const EvictionThreshold& than) noexcept {
+    return !threshold.soft_grace && than.soft_grace &&
+           ranked_as(threshold.signal) == ranked_as(than.signal);
 }
 
 }  // namespace
@@ -145,10 +153,14 @@ std::set<PressureSignal> NodePressure::near() const {
 }
 
 const ThresholdOutlook* NodePressure::acting() const noexcept {
-    const auto found = std::find_if(outlooks_.begin(), outlooks_.end(), [](const auto& outlook) {
-        return outlook.passed_since && outlook.evicts_in == milliseconds{0};
-    });
-    return found != outlooks_.end() ? &*found : nullptr;
+    const ThresholdOutlook* acting = nullptr;
+    for (const auto& outlook : outlooks_) {
+        const bool acts = outlook.passed_since && outlook.evicts_in == milliseconds{0};
+        if (acts && (acting == nullptr || is_harder(outlook.threshold, acting->threshold))) {
+            acting = &outlook;
+        }
+    }
+    return acting;
 }
 
 std::optional<std::chrono::seconds> NodePressure::kubelet_grace(

@@ -80,7 +80,7 @@ public:
     }
     /// Of which a threshold is warned of or passed.
     [[nodiscard]] std::set<PressureSignal> near() const;
-    /// What the kubelet evicts for now; null: nothing.
+    /// What the kubelet evicts for now, of the two limits of memory the hard one; null: nothing.
     [[nodiscard]] const ThresholdOutlook* acting() const noexcept;
     /// What the kubelet gives a pod to stop that it evicts now, or began to evict just before: a
     /// second at a hard threshold, at a soft one evictionMaxPodGracePeriod, or the pod's own time

@@ -186,6 +186,24 @@ TEST(NodePressureTest, MemoryIsWhatTheKubeletActsOnFirst) {
     EXPECT_FALSE(pressure.kubelet_grace(60s));
 }
 
+TEST(NodePressureTest, OfTheTwoLimitsOfMemoryTheHardOneGivesTheTime) {
+    NodePressure pressure(
+        kubelet_eviction({.hard = KubeletEvictionFields::Texts{{"memory.available", "100Mi"}},
+                          .soft = {{"memory.available", "1Gi"}},
+                          .soft_grace = {{"memory.available", "1ms"}},
+                          .max_pod_grace = 40})
+            .value());
+    auto room = memory(1000 * mebibyte);
+    pressure.add(start, room);
+    pressure.add(start + 1s, room);
+    EXPECT_EQ(pressure.kubelet_grace(60s), 40s);
+    room[PressureSignal::allocatable_memory_available] = {.available = 1,
+                                                          .capacity = 1'000'000'000};
+    pressure.add(start + 2s, room);
+    EXPECT_EQ(pressure.acting()->threshold.signal, PressureSignal::allocatable_memory_available);
+    EXPECT_EQ(pressure.kubelet_grace(60s), 1s);
+}
+
 TEST(NodePressureTest, OverIsWhatTheMinimumReclaimSays) {
     NodePressure pressure(
         kubelet_eviction({.hard = KubeletEvictionFields::Texts{{"memory.available", "100Mi"}},
