@@ -300,10 +300,11 @@ void PressureRelief::put_off(Try& tried) {
     ++tried.failures;
 }
 
-/// Only as it was seen: one that went on meanwhile is left alone.
+/// Only as it was seen: one that went on meanwhile is left alone, and one whose VM has to leave by
+/// now, for its agent relies on it.
 Task<> PressureRelief::take_back(ReliefView::Idle idle) {
     const auto options = leader_call(sources_.elector.may_write_for(), call_limit);
-    if (!options) {
+    if (!options || view_.is_told_to_stop(idle.vmi_uid)) {
         co_return;
     }
     const auto& meta = idle.move->meta;

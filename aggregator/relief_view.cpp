@@ -115,12 +115,17 @@ bool ReliefView::is_at_ease(std::string_view node, const migration::ReliefPolicy
            !migration::is_near(*told->pressure.report);
 }
 
+bool ReliefView::is_told_to_stop(std::string_view vmi_uid) const {
+    return sources_.told_to_stop && sources_.told_to_stop(vmi_uid);
+}
+
 std::vector<ReliefView::Idle> ReliefView::idle(const migration::ReliefPolicy& policy) const {
     std::vector<Idle> idle;
     for (const auto& [uid, relief] : reliefs_) {
         const auto& move = *relief.move;
         const auto vmi = sources_.vmis.find(move.meta.space.view(), move.vmi_name.view());
-        if (move.deletion || !cluster::can_be_taken_back(move, vmi.get())) {
+        if (move.deletion || !cluster::can_be_taken_back(move, vmi.get()) ||
+            (vmi && is_told_to_stop(vmi->meta.uid))) {
             continue;
         }
         const auto node = move.annotations.find(std::string{cluster::relieved_node_annotation});
@@ -207,7 +212,7 @@ migration::ReliefVm ReliefView::vm_of(const kube::Vmi& vmi, const Moves& moves,
                            .hold = cluster::relief_hold(vmi, strategy),
                            .moving = false,
                            .moved = std::nullopt};
-    if (!vm.hold && sources_.told_to_stop && sources_.told_to_stop(vm.uid)) {
+    if (!vm.hold && is_told_to_stop(vm.uid)) {
         vm.hold = migration::ReliefHold::stopping;
     }
     vm.moving = moves.moving.contains(vm.vmi) || (vmi.migration && vmi.migration->is_under_way());

@@ -70,7 +70,10 @@ public:
         std::string vmi_uid;  ///< empty: it is gone
         migration::ReliefRecall why{};
     };
+    /// Without those on which a VM relies that has to leave.
     [[nodiscard]] std::vector<Idle> idle(const migration::ReliefPolicy& policy) const;
+    /// The launcher of the VMI of that uid was told to stop.
+    [[nodiscard]] bool is_told_to_stop(std::string_view vmi_uid) const;
 
 private:
     struct Relief {

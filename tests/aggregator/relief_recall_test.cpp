@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "aggregator/pressure_relief.h"
+#include "tests/aggregator/relief_fixture.h"
+
+namespace scout::aggregator {
+namespace {
+
+using migration::ReliefHold;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using namespace std::chrono_literals;
+
+using ReliefRecallTest = ReliefFixture;
+
+TEST_F(ReliefRecallTest, AMoveThatGetsNoPodIsTakenBackAndItsPlaceIsFree) {
+    act({{"mode", "act"}, {"movesPerMinute", 1}});
+    lead();
+    press({"web", "db"});
+    ASSERT_THAT(moved(), ElementsAre("web"));
+    stored[0]["status"] = {
+        {"phase", "Pending"},
+        {"conditions", {{{"type", "migrationRejectedByResourceQuota"}, {"status", "True"}}}}};
+    api.put(migrations_kind, stored[0]);
+    pass(119s);
+    press({"web", "db"});
+    EXPECT_THAT(deletes, IsEmpty());
+    pass(1s);
+    ASSERT_THAT(deletes, SizeIs(1));
+    EXPECT_THAT(deletes[0], AllOf(HasSubstr("\"uid\":\"move 1\""), HasSubstr("resourceVersion")))
+        << "as it was seen";
+    EXPECT_EQ(count(ReliefResult::taken_back), 1U);
+    ASSERT_TRUE(run_until([this] { return recorded.records.size() >= 2; }));
+    EXPECT_EQ(recorded.records[1].note.reason, "MoveAheadOfPressureTakenBack");
+    EXPECT_THAT(recorded.records[1].note.note, HasSubstr("ResourceQuota"));
+
+    press({"web", "db"});
+    EXPECT_THAT(moved(), ElementsAre("web", "db")) << "the other one has its place at once";
+    EXPECT_EQ(held(ReliefHold::backing_off), 1U);
+}
+
+TEST_F(ReliefRecallTest, AMoveThatIsNotNeededAnyMoreIsTakenBackUnlessItIsHandedOff) {
+    lead();
+    press({"web", "db"});
+    ASSERT_THAT(moved(), ElementsAre("web", "db"));
+    end(0, "Scheduling");
+    end(1, "TargetReady");
+    pass(10min);
+    EXPECT_THAT(deletes, IsEmpty()) << "both have a pod, and are needed";
+    tell("n1", false);
+    pass(1s);
+    ASSERT_THAT(deletes, SizeIs(1));
+    EXPECT_THAT(deletes[0], HasSubstr("move 1"));
+    EXPECT_EQ(count(ReliefResult::taken_back), 1U);
+    end(1, "APhaseOfTomorrow");
+    pass(1s);
+    put_vmi("db", "n1", {{"migrationState", {{"migrationUid", "move 2"}}}});
+    end(1, "Scheduling");
+    pass(1s);
+    EXPECT_THAT(deletes, SizeIs(1)) << "its VMI says that it is handed off";
+}
+
+TEST_F(ReliefRecallTest, AMoveOnWhichAStoppingVmReliesIsNotTakenBack) {
+    lead();
+    press({"web"});
+    end(0, "Pending");
+    stopping = "vmi web";
+    pass(10min);
+    EXPECT_THAT(deletes, IsEmpty());
+    stopping.clear();
+    pass(1s);
+    EXPECT_THAT(deletes, SizeIs(1));
+}
+
+TEST_F(ReliefRecallTest, AVmThatIsToldToStopWhileAnotherMoveIsTakenBackKeepsItsOwn) {
+    lead();
+    press({"web", "db"});
+    ASSERT_THAT(moved(), SizeIs(2));
+    end(0, "Pending");
+    end(1, "Pending");
+    api.hold([](const kube::HttpRequest& request) { return request.method == "DELETE"; });
+    pass(10min);
+    ASSERT_EQ(api.waiting(), 1U);
+    stopping = "vmi db";
+    api.release();
+    settle();
+    ASSERT_THAT(deletes, SizeIs(1));
+    EXPECT_THAT(deletes[0], HasSubstr("move 1"));
+}
+
+TEST_F(ReliefRecallTest, WhatOthersMadeIsNotTakenBack) {
+    put_move("by-hand", "web", "Pending");
+    lead();
+    tell("n1", false);
+    pass(10min);
+    EXPECT_THAT(deletes, IsEmpty());
+}
+
+}  // namespace
+}  // namespace scout::aggregator
