@@ -119,6 +119,19 @@ bool ReliefView::is_told_to_stop(std::string_view vmi_uid) const {
     return sources_.told_to_stop && sources_.told_to_stop(vmi_uid);
 }
 
+/// The pod says whose target it is (dossier §6.3).
+bool ReliefView::has_target_pod(const kube::Migration& move, const kube::Vmi* vmi) const {
+    if (cluster::is_scheduling(move)) {
+        return true;
+    }
+    return vmi != nullptr && std::any_of(vmi->active_pods.begin(), vmi->active_pods.end(),
+                                         [this, &move](const auto& active) {
+                                             const auto pod =
+                                                 sources_.launchers.find_uid(active.uid);
+                                             return pod && pod->migration_uid == move.meta.uid;
+                                         });
+}
+
 std::vector<ReliefView::Idle> ReliefView::idle(const migration::ReliefPolicy& policy) const {
     std::vector<Idle> idle;
     for (const auto& [uid, relief] : reliefs_) {
@@ -130,7 +143,7 @@ std::vector<ReliefView::Idle> ReliefView::idle(const migration::ReliefPolicy& po
         }
         const auto node = move.annotations.find(std::string{cluster::relieved_node_annotation});
         const migration::ReliefWait wait{
-            .has_pod = cluster::has_target_pod(move),
+            .has_pod = has_target_pod(move, vmi.get()),
             .age = move.creation ? since(*move.creation) : milliseconds{0},
             .pressed = !node || !is_at_ease(*node, policy)};
         if (const auto why = migration::recall_of(wait, policy)) {

@@ -92,6 +92,7 @@ private:
     [[nodiscard]] migration::ReliefVm vm_of(const kube::Vmi& vmi, const Moves& moves,
                                             std::string_view strategy) const;
     [[nodiscard]] std::chrono::milliseconds since(WallTime time) const;
+    [[nodiscard]] bool has_target_pod(const kube::Migration& move, const kube::Vmi* vmi) const;
     /// Its agent is heard, and expects nothing.
     [[nodiscard]] bool is_at_ease(std::string_view node,
                                   const migration::ReliefPolicy& policy) const;

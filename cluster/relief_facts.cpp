@@ -77,7 +77,7 @@ bool is_relief(const kube::Migration& migration) {
     return migration.meta.name.starts_with(migration::forecast_move_prefix);
 }
 
-bool has_target_pod(const kube::Migration& migration) {
+bool is_scheduling(const kube::Migration& migration) {
     return migration.phase == "Scheduling";
 }
 
@@ -85,7 +85,7 @@ bool can_be_taken_back(const kube::Migration& migration, const kube::Vmi* vmi) {
     const bool is_handed_off =
         vmi != nullptr && vmi->migration && vmi->migration->uid == migration.meta.uid;
     return !is_handed_off &&
-           (migration.phase.empty() || migration.phase == "Pending" || has_target_pod(migration));
+           (migration.phase.empty() || migration.phase == "Pending" || is_scheduling(migration));
 }
 
 std::string relief_object(const migration::ReliefMove& move,

@@ -40,8 +40,9 @@ inline constexpr std::string_view relieved_node_annotation = "virt-scout.io/reli
 /// Not handed off: KubeVirt waits, or schedules its target pod (dossier §6.2, §6.5). One in a phase
 /// that nobody knows is none. `vmi` may be null.
 [[nodiscard]] bool can_be_taken_back(const kube::Migration& migration, const kube::Vmi* vmi);
-/// Of one that can be taken back.
-[[nodiscard]] bool has_target_pod(const kube::Migration& migration);
+/// KubeVirt waits until its target pod is scheduled. One without this phase may have such a pod
+/// too: with hotplugged volumes it stays Pending.
+[[nodiscard]] bool is_scheduling(const kube::Migration& migration);
 
 /// The migration as JSON for the API server, which makes up the rest of its name. Its target must
 /// be none of the nodes `pressed`. For a KubeVirt that does not know terms it lacks what stands for

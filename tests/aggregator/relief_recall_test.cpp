@@ -62,6 +62,26 @@ TEST_F(ReliefRecallTest, AMoveThatIsNotNeededAnyMoreIsTakenBackUnlessItIsHandedO
     EXPECT_THAT(deletes, SizeIs(1)) << "its VMI says that it is handed off";
 }
 
+/// With hotplugged volumes it stays Pending until they are attached.
+TEST_F(ReliefRecallTest, AMoveThatIsPendingWithATargetPodIsNotInVain) {
+    lead();
+    press({"web"});
+    put_pod("virt-launcher-web-b", "web", "n2", "move 1");
+    put_vmi("web", "n1", {{"activePods", {{"pod of web", "n1"}, {"target of web", "n2"}}}});
+    stored[0]["status"] = {
+        {"phase", "Pending"},
+        {"conditions", {{{"type", "migrationRejectedByResourceQuota"}, {"status", "True"}}}}};
+    api.put(migrations_kind, stored[0]);
+    pass(10min);
+    EXPECT_THAT(deletes, IsEmpty());
+
+    tell("n1", false);
+    pass(1s);
+    ASSERT_THAT(deletes, SizeIs(1));
+    ASSERT_TRUE(run_until([this] { return recorded.records.size() >= 2; }));
+    EXPECT_THAT(recorded.records[1].note.note, HasSubstr("not expected to run short"));
+}
+
 TEST_F(ReliefRecallTest, AMoveOnWhichAStoppingVmReliesIsNotTakenBack) {
     lead();
     press({"web"});
