@@ -109,9 +109,14 @@ kube::Informer<kube::Vmi>::Pointer ReliefView::vmi_on(std::string_view node,
 }
 
 bool ReliefView::is_at_ease(std::string_view node, const migration::ReliefPolicy& policy) const {
+    const auto now = clock_.steady();
+    const auto warned = warned_.find(node);
+    if (warned != warned_.end() && between(warned->second, now) < policy.calm) {
+        return false;
+    }
     const auto* told = sources_.registry.find(node);
     return told != nullptr && told->pressure.report &&
-           between(told->last_heard, clock_.steady()) < policy.silence &&
+           between(told->last_heard, now) < policy.silence &&
            !migration::is_near(*told->pressure.report);
 }
 

@@ -93,7 +93,8 @@ private:
                                             std::string_view strategy) const;
     [[nodiscard]] std::chrono::milliseconds since(WallTime time) const;
     [[nodiscard]] bool has_target_pod(const kube::Migration& move, const kube::Vmi* vmi) const;
-    /// Its agent is heard, and expects nothing.
+    /// Its agent is heard, and expects nothing, for long enough: one that began anew knows no
+    /// trend.
     [[nodiscard]] bool is_at_ease(std::string_view node,
                                   const migration::ReliefPolicy& policy) const;
 
