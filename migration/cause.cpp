@@ -21,6 +21,7 @@ private:
     void judge_hints();
     void judge_silence();
     void decide(const Vote& vote);
+    void put_first(const std::string& sentence);
 
     /// The launcher ended, or ends.
     [[nodiscard]] bool goes() const {
@@ -34,12 +35,16 @@ private:
     CauseAnswer answer_;
 };
 
-/// What decides comes first.
 void Judgement::decide(const Vote& vote) {
     answer_.cause = vote.cause;
     answer_.resource = vote.resource;
+    put_first(vote.evidence);
+}
+
+/// As what decides is.
+void Judgement::put_first(const std::string& sentence) {
     auto& all = said_.evidence;
-    const auto found = std::find(all.begin(), all.end(), vote.evidence);
+    const auto found = std::find(all.begin(), all.end(), sentence);
     if (found != all.end()) {
         std::rotate(all.begin(), found, found + 1);
     }
@@ -104,6 +109,7 @@ void Judgement::judge_hints() {
 void Judgement::judge_silence() {
     if (has_left(facts_) || !goes()) {
         answer_.certain = facts_.pod_there;
+        put_first(left_text(facts_));
         return;
     }
     if (said_.guest_ended && !facts_.pod_deleting) {

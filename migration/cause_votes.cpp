@@ -263,10 +263,8 @@ void Hearing::hear_guest() {
                 out_.guest_ended || (end.exit_code == 0 && facts_.pod_phase == "Succeeded");
         }
     }
-    if (!facts_.moved_to.empty()) {
-        say("its VM moved to node " + facts_.moved_to + " by a migration that succeeded");
-    } else if (!facts_.runs_on.empty()) {
-        say("its VM runs on node " + facts_.runs_on);
+    if (has_left(facts_)) {
+        say(left_text(facts_));
     }
 }
 
@@ -291,6 +289,13 @@ Testimony Hearing::hear_all() {
 }
 
 }  // namespace
+
+std::string left_text(const CauseFacts& facts) {
+    if (!facts.moved_to.empty()) {
+        return "its VM moved to node " + facts.moved_to + " by a migration that succeeded";
+    }
+    return facts.runs_on.empty() ? std::string{} : "its VM runs on node " + facts.runs_on;
+}
 
 bool has_left(const CauseFacts& facts) noexcept {
     return !facts.moved_to.empty() || !facts.runs_on.empty();

@@ -31,6 +31,8 @@ struct Testimony {
     void say(std::string sentence);
 };
 
+/// That its VM runs elsewhere; empty: it does not.
+[[nodiscard]] std::string left_text(const CauseFacts& facts);
 /// Its VM runs elsewhere.
 [[nodiscard]] bool has_left(const CauseFacts& facts) noexcept;
 /// There is no Node object of its node any more: nobody is there who could tell that it ended.

@@ -370,6 +370,7 @@ TEST(CauseTest, ALauncherThatItsVmLeftHasNoCause) {
     left.runs_on = "n2";
     EXPECT_EQ(find_cause(left).cause, std::nullopt);
     EXPECT_TRUE(find_cause(left).ended);
+    EXPECT_EQ(find_cause(left).evidence.front(), "its VM runs on node n2") << "it decides";
 }
 
 TEST(CauseTest, WhatRunsOnANodeThatIsGoneIsLost) {
