@@ -27,8 +27,8 @@ void shorten(std::string& text) {
 
 std::size_t size_of(const KeptEnd& end) {
     std::size_t bytes = sizeof end + end.space.capacity() + end.vmi_name.capacity() +
-                        end.pod.capacity() + end.pod_uid.capacity() + end.node.capacity() +
-                        end.phase.capacity() + end.answer.resource.capacity();
+                        end.vmi_uid.capacity() + end.pod.capacity() + end.pod_uid.capacity() +
+                        end.node.capacity() + end.phase.capacity() + end.answer.resource.capacity();
     for (const auto& sentence : end.answer.evidence) {
         bytes += sizeof(std::string) + sentence.capacity();
     }

@@ -21,6 +21,7 @@ namespace scout::aggregator {
 struct KeptEnd {
     std::string space;
     std::string vmi_name;
+    std::string vmi_uid;
     std::string pod;
     std::string pod_uid;
     std::string node;

@@ -34,6 +34,11 @@ std::vector<std::string> nodes_of(const kube::Vmi* vmi) {
     return names;
 }
 
+/// Whether that end is the one of the VMI as it is. Without its pod: a VMI never starts anew.
+bool is_end_of(const KeptEnd& end, const kube::Vmi& vmi, const kube::LauncherPod* pod) {
+    return pod == nullptr ? end.vmi_uid == vmi.meta.uid : end.pod_uid == pod->meta.uid;
+}
+
 /// Their names stand in sentences too, also those of `more`.
 void hide_nodes(cluster::CauseStory& story, std::vector<std::string> more) {
     constexpr std::string_view hidden = "(a node)";
@@ -75,14 +80,19 @@ Result<cluster::CauseStory> CauseStories::tell(const Question& question) const {
     return story;
 }
 
-/// Of one that runs and ends the cause is told, else the last end that is kept.
+/// Of one that runs and ends the cause is told, else the last end that is kept: for that all was
+/// asked, of which objects alone tell less the longer it is over.
 Result<cluster::CauseStory> CauseStories::of_vmi(const Question& question) const {
     cluster::CauseStory story;
     add_vm(story, question.space, question.name);
     const auto vmi = sources_.vmis.find(question.space, question.name);
     const auto* const end = sources_.history.last_end(question.space, question.name);
     if (vmi) {
-        judge_now(story, running_in(*vmi).get(), vmi.get());
+        const auto pod = running_in(*vmi);
+        const bool has_ended = pod == nullptr || pod->is_final();
+        if (!has_ended || end == nullptr || !is_end_of(*end, *vmi, pod.get())) {
+            judge_now(story, pod.get(), vmi.get());
+        }
     } else if (end == nullptr && story.moves.empty()) {
         return fail(nothing_known(question));
     }

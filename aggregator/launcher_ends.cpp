@@ -224,6 +224,7 @@ void LauncherEnds::keep(const Ending& ending, const migration::CauseAnswer& answ
     if (answer.cause) {
         sources_.history.put(KeptEnd{.space = pod.meta.space.str(),
                                      .vmi_name = pod.vmi_name,
+                                     .vmi_uid = pod.vmi_uid,
                                      .pod = pod.meta.name,
                                      .pod_uid = pod.meta.uid,
                                      .node = pod.node.str(),

@@ -28,6 +28,8 @@ protected:
         status["activePods"] = {{"uid of " + std::string{pod}, "n1"}};
         put_vmi("web", node, std::move(status));
     }
+    /// Its pod is gone.
+    void put_deleted_vmi() { put_vmi("web", "n1", {}, {{"deletionTimestamp", now()}}); }
     void put_pod(json::object status, bool deleted = false) {
         json::object metadata;
         if (deleted) {
@@ -43,9 +45,11 @@ protected:
                                 {"lastTransitionTime", now()}};
         put_pod({{"phase", "Running"}, {"conditions", json::array{told}}}, true);
     }
-    void keep_end(const std::string& name) {
+    /// Of a VMI before this one.
+    void keep_end(const std::string& name, const std::string& vmi_uid = "vmi before") {
         history.put(KeptEnd{.space = "shop",
                             .vmi_name = "web",
+                            .vmi_uid = vmi_uid,
                             .pod = name,
                             .pod_uid = "uid of " + name,
                             .node = "n0",
@@ -102,6 +106,41 @@ TEST_F(CauseStoriesTest, OfAVmThatRunsTheLastEndIsTold) {
     keep_end("virt-launcher-web-old");
 
     EXPECT_EQ(tell(Question::Kind::vmi_why, "web").pod, "virt-launcher-web-old");
+}
+
+/// The objects alone would tell of a launcher that ended, of whatever cause.
+TEST_F(CauseStoriesTest, WhatIsKeptOfThisVeryEndIsToldAsLongAsItsObjectsAreThere) {
+    run_vm("n1");
+    put_pod({{"phase", "Failed"}});
+    keep_end(pod, "vmi web");
+
+    const auto story = tell(Question::Kind::vmi_why, "web");
+
+    EXPECT_EQ(story.answer.cause, Cause::liveness);
+    EXPECT_TRUE(story.answer.certain);
+    EXPECT_EQ(story.pod, pod);
+}
+
+TEST_F(CauseStoriesTest, AnEndOfWhichNothingIsKeptYetIsJudged) {
+    run_vm("n1");
+    put_pod({{"phase", "Failed"}, {"reason", "NodeAffinity"}});
+    keep_end("virt-launcher-web-old", "vmi web");
+
+    EXPECT_EQ(tell(Question::Kind::vmi_why, "web").answer.cause, Cause::kubelet_readmission);
+}
+
+TEST_F(CauseStoriesTest, ThatAVmiIsDeletedAfterItsLauncherIsGoneIsNoCause) {
+    put_deleted_vmi();
+    keep_end(pod, "vmi web");
+
+    EXPECT_EQ(tell(Question::Kind::vmi_why, "web").answer.cause, Cause::liveness);
+}
+
+TEST_F(CauseStoriesTest, ThatAVmiIsDeletedIsTheCauseWhereAnEarlierOneEnded) {
+    put_deleted_vmi();
+    keep_end("virt-launcher-web-old");
+
+    EXPECT_EQ(tell(Question::Kind::vmi_why, "web").answer.cause, Cause::owner_delete);
 }
 
 TEST_F(CauseStoriesTest, APodThatItsVmLeftEndedForThatAndItsNodesStayHidden) {
