@@ -97,7 +97,8 @@ std::string runs_on(const Records& records, const LauncherSeen& launcher,
     if (launcher.pod != nullptr) {
         const bool ended = launcher.pod->phase == "Succeeded" || launcher.pod->phase == "Failed";
         const bool elsewhere = !launcher.pod->node.empty() && launcher.pod->node != vmi.node;
-        return ended && elsewhere ? vmi.node.str() : std::string{};
+        const bool ran_in_it = !is_mere_target(records, *launcher.pod, &vmi);
+        return ended && elsewhere && ran_in_it ? vmi.node.str() : std::string{};
     }
     const auto is_active = [&vmi](std::string_view uid) {
         return std::any_of(vmi.active_pods.begin(), vmi.active_pods.end(),
@@ -198,6 +199,20 @@ std::string moved_to(const Records& records, const LauncherSeen& launcher) {
 }
 
 }  // namespace
+
+bool is_mere_target(const Records& records, const kube::PodRecord& pod,
+                    const kube::VmiRecord* vmi) {
+    if (pod.migration_uid.empty()) {
+        return false;
+    }
+    if (vmi != nullptr && vmi->move && vmi->move->uid == pod.migration_uid) {
+        return !vmi->move->completed || vmi->move->failed;
+    }
+    return std::any_of(records.moves.begin(), records.moves.end(),
+                       [&pod](const kube::MoveRecord& move) {
+                           return move.meta.uid == pod.migration_uid && move.phase != "Succeeded";
+                       });
+}
 
 std::optional<WallTime> end_of(const kube::PodRecord& pod) {
     std::optional<WallTime> end;

@@ -22,6 +22,11 @@ struct LauncherSeen {
 /// When it ended, where that is told.
 [[nodiscard]] std::optional<WallTime> end_of(const kube::PodRecord& pod);
 
+/// It was made for a migration that did not get the VM there, or has not yet. `vmi`: that of its
+/// VM; may be null.
+[[nodiscard]] bool is_mere_target(const Records& records, const kube::PodRecord& pod,
+                                  const kube::VmiRecord* vmi);
+
 /// What is known of a launcher's end. `vmi`: of the name of its VM, whether its own or a later one;
 /// may be null.
 [[nodiscard]] migration::CauseFacts cause_facts(const Records& records,

@@ -124,21 +124,14 @@ Result<Subject> subject_of(const Records& records, std::string_view asked) {
     return *found.begin();
 }
 
-/// It was made for a migration that did not get the VM there, or has not yet.
-bool is_mere_target(const Records& records, const kube::PodRecord& pod) {
-    return !pod.migration_uid.empty() &&
-           std::any_of(records.moves.begin(), records.moves.end(),
-                       [&pod](const kube::MoveRecord& move) {
-                           return move.meta.uid == pod.migration_uid && move.phase != "Succeeded";
-                       });
-}
-
 /// Its launchers, the youngest first; those known by Events alone come last.
-std::vector<LauncherSeen> launchers_of(const Records& records, const Subject& subject) {
+std::vector<LauncherSeen> launchers_of(const Records& records, const Subject& subject,
+                                       const kube::VmiRecord* vmi) {
     std::vector<LauncherSeen> launchers;
     for (const auto& pod : records.launchers) {
         if (pod.meta.space == subject.space && pod.vmi_name == subject.vmi_name &&
-            (subject.pod.empty() ? !is_mere_target(records, pod) : pod.meta.name == subject.pod)) {
+            (subject.pod.empty() ? !is_mere_target(records, pod, vmi)
+                                 : pod.meta.name == subject.pod)) {
             launchers.push_back({.space = subject.space,
                                  .name = pod.meta.name,
                                  .vmi_name = subject.vmi_name,
@@ -184,7 +177,7 @@ const kube::VmiRecord* vmi_of(const Records& records, const Subject& subject) {
 /// The launcher to speak of: the one that the VMI runs in first, then the others.
 void tell_launcher(CauseStory& story, const Records& records, const Subject& subject,
                    const kube::VmiRecord* vmi) {
-    auto launchers = launchers_of(records, subject);
+    auto launchers = launchers_of(records, subject, vmi);
     std::stable_partition(launchers.begin(), launchers.end(), [vmi](const LauncherSeen& each) {
         return vmi != nullptr && each.pod != nullptr && each.pod->node == vmi->node &&
                each.pod->vmi_uid == vmi->meta.uid && each.pod->phase == "Running";

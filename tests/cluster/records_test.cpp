@@ -114,13 +114,13 @@ protected:
     }
     /// A launcher that migration `move` has made as its target.
     void add_target(const std::string& name, const std::string& vmi, const std::string& move,
-                    const std::string& status) {
+                    const std::string& status, const std::string& spec = {}) {
         add(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":")" + name +
             R"(","namespace":"ns","uid":")" + name + R"(-uid","labels":{"kubevirt.io":
             "virt-launcher","kubevirt.io/created-by":")" +
             vmi + R"(-uid","kubevirt.io/migrationJobUID":")" + move +
-            R"(-uid"},"annotations":{"kubevirt.io/domain":")" + vmi + R"("}},"spec":{},"status":)" +
-            status + "}");
+            R"(-uid"},"annotations":{"kubevirt.io/domain":")" + vmi + R"("}},"spec":{)" + spec +
+            R"(},"status":)" + status + "}");
     }
     void add_event(const std::string& kind, const std::string& name, const std::string& reason,
                    const std::string& message, const std::string& space = "ns") {
@@ -275,6 +275,18 @@ TEST_F(RecordsTest, TargetsOfFailedMovesAreNotTheVm) {
         "annotations":{"kubevirt.io/domain":"a"}},"status":{"phase":"Failed","reason":"Evicted"}})");
 
     EXPECT_EQ(find_story(all().records, "ns/a").value().answer.cause, std::nullopt);
+}
+
+TEST_F(RecordsTest, ATargetThatFailedIsNoneThatItsVmLeft) {
+    add_node("n1");
+    add_vmi("a", R"({"nodeName":"n2","migrationState":{"migrationUid":"m1-uid","sourceNode":"n2",
+        "targetNode":"n1","completed":true,"failed":true},)" +
+                     running + "}");
+    add_target("virt-launcher-a-tgt11", "a", "m1", R"({"phase":"Failed"})", R"("nodeName":"n1")");
+
+    const auto story = find_story(all().records, "ns/virt-launcher-a-tgt11").value();
+
+    EXPECT_EQ(story.answer.cause, Cause::unknown);
 }
 
 /// Its migrations were tidied up; a VMI that goes on never starts anew.
