@@ -115,17 +115,13 @@ std::string advice_for(const migration::ProtectionFacts& facts,
     return {};
 }
 
-/// What becomes of it already; empty: nothing.
+/// What becomes of it already; empty: nothing. No nodes, whose names not all may see who are told.
 std::string under_way_text(const kube::Vmi& vmi) {
     if (vmi.migration && vmi.migration->is_under_way()) {
-        return "; it is being moved now" + (vmi.migration->target_node.empty()
-                                                ? std::string{}
-                                                : ", to " + vmi.migration->target_node.str());
+        return "; it is being moved now";
     }
-    return vmi.evacuation_node.empty()
-               ? std::string{}
-               : "; a mark for its evacuation from " + vmi.evacuation_node.str() +
-                     " waits: see scoutctl stuck";
+    return vmi.evacuation_node.empty() ? std::string{}
+                                       : "; a mark for its evacuation waits: see scoutctl stuck";
 }
 
 bool has_ended(const kube::LauncherPod& pod) {

@@ -233,7 +233,7 @@ const std::vector<Row> obstacles{
      },
      ProtectionVerdict::too_big, "given up", "raise"},
     {"a mark waits", [](auto& all) { all.vmis.front().evacuation_node = SharedText{"n1"}; },
-     ProtectionVerdict::guarded, "a mark for its evacuation from n1 waits: see scoutctl stuck", ""},
+     ProtectionVerdict::guarded, "; a mark for its evacuation waits: see scoutctl stuck", ""},
     {"it is being moved",
      [](auto& all) {
          auto& vmi = all.vmis.front();
@@ -241,7 +241,7 @@ const std::vector<Row> obstacles{
          vmi.migration.emplace().uid = "m1";
          vmi.migration->target_node = SharedText{"n2"};
      },
-     ProtectionVerdict::guarded, "it is being moved now, to n2", ""},
+     ProtectionVerdict::guarded, "; it is being moved now", ""},
     {"it was moved",
      [](auto& all) {
          auto& last = all.vmis.front().migration.emplace();
