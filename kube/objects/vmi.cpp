@@ -183,16 +183,20 @@ struct DiskTexts {
     SharedText method;                     ///< status.migrationMethod
 
     /// As KubeVirt chooses them (getDiskTargetsForMigration): no CD-ROM is copied, and of claims
-    /// those alone that are migrated.
+    /// those alone that are migrated. It says BlockMigration also for volumes without a disk, as a
+    /// memory dump, and where it could not tell and lets nothing move (checkVolumesForMigration).
     void tell(Vmi& vmi, const std::vector<DiskEntry>& disks) const {
         bool named = !migrated.empty();
         for (const auto& volume : volumes) {
-            const bool is_copied =
-                !volume.is_claim && std::any_of(disks.begin(), disks.end(), [&volume](auto& disk) {
-                    return disk.name == volume.name && !disk.is_cdrom;
-                });
-            named = named || is_copied;
-            if (is_copied && volume.in_pod) {
+            const auto disk = std::find_if(disks.begin(), disks.end(), [&volume](const auto& each) {
+                return each.name == volume.name;
+            });
+            const bool has_disk = disk != disks.end();
+            if (volume.is_claim || (has_disk && disk->is_cdrom)) {
+                continue;
+            }
+            named = true;
+            if (has_disk && volume.in_pod) {
                 vmi.copied_disks.push_back({.name = volume.name, .size = volume.capacity});
             }
         }
@@ -200,7 +204,9 @@ struct DiskTexts {
             vmi.copied_disks.push_back(
                 {.name = volume.name, .size = volume.asked, .claimed = true});
         }
-        vmi.copies_unnamed = method == "BlockMigration" && !named;
+        const auto* const migratable = find_condition(vmi.conditions, "LiveMigratable");
+        const bool may_move = migratable == nullptr || migratable->status != "False";
+        vmi.copies_unnamed = method == "BlockMigration" && !named && may_move;
     }
 };
 

@@ -59,6 +59,15 @@ TEST(VmiDevicesTest, BlockMigrationWithoutADiskForItIsKnownAsThat) {
                                R"({"migrationMethod":"BlockMigration"})");
     EXPECT_FALSE(seeded.copies_unnamed) << "a small one, and that is all";
     EXPECT_THAT(seeded.copied_disks, IsEmpty());
+    const auto dumped = vmi_of(root,
+                               R"([{"name":"root","dataVolume":{"name":"r"}},
+                                   {"name":"dump","memoryDump":{"claimName":"d"}}])",
+                               R"({"migrationMethod":"BlockMigration"})");
+    EXPECT_FALSE(dumped.copies_unnamed) << "it is no disk";
+    const auto stays = vmi_of(root, shared,
+                              R"({"migrationMethod":"BlockMigration","conditions":
+                                  [{"type":"LiveMigratable","status":"False"}]})");
+    EXPECT_FALSE(stays.copies_unnamed) << "nothing is copied";
 }
 
 TEST(VmiDevicesTest, DevicesOfTheHostAreToldFromOthers) {
