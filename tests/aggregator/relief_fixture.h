@@ -133,6 +133,9 @@ protected:
         api.put(migrations_kind, stored.at(index));
         settle();
     }
+    [[nodiscard]] std::string uid_of(std::size_t index) const {
+        return std::string{stored.at(index).at("metadata").at("uid").as_string()};
+    }
     [[nodiscard]] std::vector<std::string> moved() const {
         std::vector<std::string> names;
         for (const auto& object : stored) {

@@ -29,7 +29,7 @@ TEST_F(ReliefRecallTest, AMoveThatGetsNoPodIsTakenBackAndItsPlaceIsFree) {
     EXPECT_THAT(deletes, IsEmpty());
     pass(1s);
     ASSERT_THAT(deletes, SizeIs(1));
-    EXPECT_THAT(deletes[0], AllOf(HasSubstr("\"uid\":\"move 1\""), HasSubstr("resourceVersion")))
+    EXPECT_THAT(deletes[0], AllOf(HasSubstr(uid_of(0)), HasSubstr("resourceVersion")))
         << "as it was seen";
     EXPECT_EQ(count(ReliefResult::taken_back), 1U);
     ASSERT_TRUE(run_until([this] { return recorded.records.size() >= 2; }));
@@ -54,11 +54,11 @@ TEST_F(ReliefRecallTest, AMoveThatIsNotNeededAnyMoreIsTakenBackUnlessItIsHandedO
     EXPECT_THAT(deletes, IsEmpty()) << "an agent that began anew knows no trend";
     pass(1s);
     ASSERT_THAT(deletes, SizeIs(1));
-    EXPECT_THAT(deletes[0], HasSubstr("move 1"));
+    EXPECT_THAT(deletes[0], HasSubstr(uid_of(0)));
     EXPECT_EQ(count(ReliefResult::taken_back), 1U);
     end(1, "APhaseOfTomorrow");
     pass(1s);
-    put_vmi("db", "n1", {{"migrationState", {{"migrationUid", "move 2"}}}});
+    put_vmi("db", "n1", {{"migrationState", {{"migrationUid", uid_of(1)}}}});
     end(1, "Scheduling");
     pass(1s);
     EXPECT_THAT(deletes, SizeIs(1)) << "its VMI says that it is handed off";
@@ -68,7 +68,7 @@ TEST_F(ReliefRecallTest, AMoveThatIsNotNeededAnyMoreIsTakenBackUnlessItIsHandedO
 TEST_F(ReliefRecallTest, AMoveThatIsPendingWithATargetPodIsNotInVain) {
     lead();
     press({"web"});
-    put_pod("virt-launcher-web-b", "web", "n2", "move 1");
+    put_pod("virt-launcher-web-b", "web", "n2", uid_of(0));
     put_vmi("web", "n1", {{"activePods", {{"pod of web", "n1"}, {"target of web", "n2"}}}});
     stored[0]["status"] = {
         {"phase", "Pending"},
@@ -109,7 +109,7 @@ TEST_F(ReliefRecallTest, AVmThatIsToldToStopWhileAnotherMoveIsTakenBackKeepsItsO
     api.release();
     settle();
     ASSERT_THAT(deletes, SizeIs(1));
-    EXPECT_THAT(deletes[0], HasSubstr("move 1"));
+    EXPECT_THAT(deletes[0], HasSubstr(uid_of(0)));
 }
 
 TEST_F(ReliefRecallTest, WhatOthersMadeIsNotTakenBack) {
