@@ -97,7 +97,7 @@ Evacuation::Reason Evacuation::why_too_late(SteadyTime now) const {
                                    " at best, and there are " +
                                    in_seconds(left_until(cancel_at(), now))};
     }
-    if (is_replacing() && (mark_stays() || (now >= *replaced_by_ && !is_requesting()))) {
+    if (replaced_by_ && (mark_stays() || (now >= *replaced_by_ && !is_requesting()))) {
         return {Why::too_late,
                 "KubeVirt begins its next evacuation too late, and keeps it: none of virt-scout's "
                 "own can take its place"};
@@ -105,8 +105,8 @@ Evacuation::Reason Evacuation::why_too_late(SteadyTime now) const {
     if (!is_replacing() && waits_too_long(now)) {
         return {Why::too_late,
                 "after evacuations of it that failed KubeVirt begins the next one in " +
-                    in_seconds(left_until(*outlook_.next_evacuation, now)) + ", and there are " +
-                    in_seconds(left_until(cancel_at(), now))};
+                    in_seconds(left_until(outlook_.next_evacuation.value_or(now), now)) +
+                    ", and there are " + in_seconds(left_until(cancel_at(), now))};
     }
     if (!outlook_.queued_in_time && unfinished() == nullptr) {
         return {Why::too_many, "too many VMs of this node wait to be moved"};

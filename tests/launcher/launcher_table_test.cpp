@@ -302,7 +302,7 @@ TEST_F(LauncherTableTest, MarkIsDatedFromWhenItCouldBeAtTheEarliest) {
 
 /// With hundreds told to stop at once virt-handler comes late to ask about the last ones.
 TEST_F(LauncherTableTest, MarksOfOneMomentAreDatedByTheFirstOne) {
-    const auto marked = [this](const std::string& vm) {
+    const auto marked = [](const std::string& vm) {
         auto stopping = domain(vm);
         stopping.marked = true;
         return stopping;
