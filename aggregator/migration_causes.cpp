@@ -56,6 +56,11 @@ bool tells_more(const kube::LauncherPod& pod, const kube::Migration& move) {
                                  cluster::ending_told({}, launcher, move.creation));
 }
 
+/// By its conditions, as DisruptionTarget.
+bool tells_its_end(const kube::LauncherPod& pod) {
+    return pod.ending && !pod.ending->conditions.empty();
+}
+
 }  // namespace
 
 std::string_view mode_word(std::size_t index) noexcept {
@@ -117,10 +122,7 @@ void MigrationCauses::take_change(const Change& change) {
 /// on the pod at its very end.
 void MigrationCauses::take_ending(const kube::Informer<kube::LauncherPod>::Change& change) {
     const auto& pod = change.now;
-    const bool tells = pod && pod->ending && !pod->ending->conditions.empty();
-    const bool told =
-        change.before && change.before->ending && !change.before->ending->conditions.empty();
-    if (!tells || told) {
+    if (!pod || !tells_its_end(*pod) || (change.before && tells_its_end(*change.before))) {
         return;
     }
     for (const auto& uid : begun_) {

@@ -216,6 +216,30 @@ ProtectionRules::Obstacle ProtectionRules::hook_on(const kube::Vmi& vmi,
     return {};
 }
 
+migration::MoveSubject ProtectionRules::subject_of(const kube::Vmi& vmi,
+                                                   const VmSurroundings& around) const {
+    const auto numbers = migration_numbers(
+        vmi, around.space == nullptr ? kube::Labels{} : *around.space, policies_, kubevirt_);
+    const auto memory = memory_of(vmi);
+    // How much of it is in use only its agent could tell, once it is told to stop.
+    migration::MoveSubject subject{.times = times_of(vmi, around.launcher),
+                                   .memory = memory,
+                                   .resident = memory,
+                                   .dirty_rate = std::nullopt,
+                                   .settings = numbers.settings,
+                                   .downtime = std::nullopt,
+                                   .running = std::nullopt,
+                                   .remaining = std::nullopt};
+    subject.disks = numbers.disks;
+    subject.escalation = rules_.escalation;
+    subject.handed_off = vmi.migration && vmi.migration->is_under_way();
+    subject.tied = is_tied(vmi);
+    if (numbers.downtime_obeyed) {
+        subject.downtime = numbers.settings.max_downtime;
+    }
+    return subject;
+}
+
 migration::ProtectionFacts ProtectionRules::facts_of(const kube::Vmi& vmi,
                                                      const VmSurroundings& around) const {
     migration::ProtectionFacts facts;
@@ -235,26 +259,8 @@ migration::ProtectionFacts ProtectionRules::facts_of(const kube::Vmi& vmi,
             "the KubeVirt object, which says whether anybody is asked before its guest "
             "is stopped, is not known";
     }
-    const auto numbers = migration_numbers(
-        vmi, around.space == nullptr ? kube::Labels{} : *around.space, policies_, kubevirt_);
-    const auto memory = memory_of(vmi);
-    // How much of it is in use only its agent could tell, once it is told to stop.
-    facts.subject = {.times = times_of(vmi, around.launcher),
-                     .memory = memory,
-                     .resident = memory,
-                     .dirty_rate = std::nullopt,
-                     .settings = numbers.settings,
-                     .downtime = std::nullopt,
-                     .running = std::nullopt,
-                     .remaining = std::nullopt};
-    facts.subject.disks = numbers.disks;
+    facts.subject = subject_of(vmi, around);
     facts.copied = copied_disks_text(vmi);
-    facts.subject.escalation = rules_.escalation;
-    facts.subject.handed_off = vmi.migration && vmi.migration->is_under_way();
-    facts.subject.tied = is_tied(vmi);
-    if (numbers.downtime_obeyed) {
-        facts.subject.downtime = numbers.settings.max_downtime;
-    }
     if (around.kubelet != nullptr) {
         facts.kubelet = *around.kubelet;
     }

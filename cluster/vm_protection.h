@@ -68,6 +68,8 @@ private:
     };
     [[nodiscard]] Obstacle look_for_hook(bool has_config, const kube::Plugin* plugin) const;
     [[nodiscard]] Obstacle hook_on(const kube::Vmi& vmi, const VmSurroundings& around) const;
+    [[nodiscard]] migration::MoveSubject subject_of(const kube::Vmi& vmi,
+                                                    const VmSurroundings& around) const;
     [[nodiscard]] migration::ProtectionFacts facts_of(const kube::Vmi& vmi,
                                                       const VmSurroundings& around) const;
     void look_at_policies(const kube::Vmi& vmi, const VmSurroundings& around,
