@@ -319,8 +319,7 @@ migration::MoveSubject FollowedLauncher::subject(SteadyTime now) const {
 
 migration::MoveCandidate FollowedLauncher::candidate(SteadyTime now) const {
     const auto& vmi = machine_.vmi();
-    const bool wanted =
-        !vmi || wanted_move(vmi->strategy, vmi->migratable) == migration::WantedMove::move;
+    const bool wanted = !vmi || vmi->is_to_be_moved();
     const auto duration =
         outlook_.escalated ? std::optional{outlook_.escalated->duration} : outlook_.duration;
     return {.duration = duration.value_or(std::chrono::milliseconds{0}),

@@ -210,7 +210,7 @@ OrderLeave EvacuationDesk::check_step(const OrderTicket& ticket, const Entry& en
     }
     const bool evicts = step == EvacuationStep::evict || step == EvacuationStep::dry_run;
     const auto pod = view_.pod(entry.named.pod_uid);
-    if (evicts && (!pod || pod->phase == "Failed" || pod->phase == "Succeeded")) {
+    if (evicts && (!pod || pod->is_final())) {
         return not_now("its launcher's pod is gone, or has ended");
     }
     return check_object(ticket, entry);

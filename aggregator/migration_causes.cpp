@@ -34,10 +34,6 @@ kube::Target target_of(const std::string& space, const std::string& name) {
     return {.resource = kube::resources::migrations(), .object = {.space = space, .name = name}};
 }
 
-bool is_final(const kube::MoveRecord& move) {
-    return move.phase == "Succeeded" || move.phase == "Failed";
-}
-
 bool is_recorded(const kube::MoveRecord& move) {
     return migration::requester_named(recorded_on(move.annotations)).has_value();
 }
@@ -249,7 +245,7 @@ Task<> MigrationCauses::work(Job job) {
     const auto* const record = vmi ? &records.vmis.front() : nullptr;
     const bool ours = move.meta.name.starts_with(migration::own_move_prefix);
     const bool stopping =
-        vmi && !is_final(move) && sources_.told_to_stop && sources_.told_to_stop(vmi->meta.uid);
+        vmi && !move.is_final() && sources_.told_to_stop && sources_.told_to_stop(vmi->meta.uid);
     job.told = stopping && (move.evacuation || ours);
     if (!is_recorded(move) && (move.evacuation || ours) && !stopping) {
         co_await add_events(&records, &move, record);
@@ -333,7 +329,7 @@ Task<> MigrationCauses::write(const kube::MoveRecord* move, const cluster::PastM
                                                std::move(apply), *options);
     if (answer) {
         const bool fresh = recorded_on(move->annotations) != to_string(past->request.requester);
-        if (!is_final(*move) && fresh && !job.told) {
+        if (!move->is_final() && fresh && !job.told) {
             tell(*move, *past, vmi_uid);
         }
         co_return;

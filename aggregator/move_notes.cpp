@@ -28,7 +28,7 @@ MoveNotes notes_of(const kube::MoveRecord& move, const cluster::PastMove& past) 
     }
     const bool known =
         std::find(move_modes.begin() + 1, move_modes.end(), past.mode) != move_modes.end();
-    if (known && (move.phase == "Succeeded" || move.phase == "Failed")) {
+    if (known && move.is_final()) {
         wanted[migration::mode_annotation] = past.mode;
     }
     return wanted;

@@ -138,10 +138,9 @@ Task<> PressureRelief::look() {
     migration::ReliefPolicy policy;
     const bool settled = between(led_since_, clock_.steady()) >= before_first;
     if (acts() && settled) {
-        const auto all = view_.idle(policy);
-        for (const auto& each : all) {
-            auto idle = each;
-            co_await take_back(std::move(idle));
+        auto idle = view_.idle(policy);
+        for (auto& each : idle) {
+            co_await take_back(std::move(each));
         }
     }
     if (!acts() || !view_.look(policy) || !settled) {

@@ -35,4 +35,9 @@ namespace scout {
     return error == std::errc{} && end == last ? std::optional{value} : std::nullopt;
 }
 
+/// The greatest number where the sum would be greater.
+[[nodiscard]] constexpr std::uint64_t saturated_sum(std::uint64_t a, std::uint64_t b) noexcept {
+    return b > ~a ? ~std::uint64_t{0} : a + b;
+}
+
 }  // namespace scout

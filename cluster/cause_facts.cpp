@@ -95,10 +95,9 @@ std::string runs_on(const Records& records, const LauncherSeen& launcher,
         return {};
     }
     if (launcher.pod != nullptr) {
-        const bool ended = launcher.pod->phase == "Succeeded" || launcher.pod->phase == "Failed";
         const bool elsewhere = !launcher.pod->node.empty() && launcher.pod->node != vmi.node;
         const bool ran_in_it = !is_mere_target(records, *launcher.pod, &vmi);
-        return ended && elsewhere && ran_in_it ? vmi.node.str() : std::string{};
+        return launcher.pod->is_final() && elsewhere && ran_in_it ? vmi.node.str() : std::string{};
     }
     const auto is_active = [&vmi](std::string_view uid) {
         return std::any_of(vmi.active_pods.begin(), vmi.active_pods.end(),
@@ -221,7 +220,7 @@ std::optional<WallTime> end_of(const kube::PodRecord& pod) {
             end = std::max(end, container.finished);
         }
     }
-    if (!end && (pod.phase == "Failed" || pod.phase == "Succeeded")) {
+    if (!end && pod.is_final()) {
         const auto* disruption = kube::find_condition(pod.conditions, "DisruptionTarget");
         if (is_true(disruption) && disruption->since != WallTime{}) {
             end = disruption->since;

@@ -16,10 +16,6 @@ bool has_condition(const kube::VmiRecord& vmi, std::string_view type) {
     return condition != nullptr && condition->status == "True";
 }
 
-bool has_ended(const kube::MoveRecord& move) {
-    return move.phase == "Succeeded" || move.phase == "Failed";
-}
-
 /// A node that told longer ago that it shuts down has done so, or its Ready condition still says
 /// it.
 constexpr std::chrono::minutes longest_silence{10};
@@ -77,7 +73,7 @@ bool is_node_shutting_down(const Records& records, const kube::MoveRecord& move,
                            const kube::VmiRecord* vmi) {
     const auto node = node_left(move, vmi);
     const bool says_so =
-        !has_ended(move) && std::any_of(records.nodes.begin(), records.nodes.end(),
+        !move.is_final() && std::any_of(records.nodes.begin(), records.nodes.end(),
                                         [&node](const kube::NodeRecord& each) {
                                             return each.meta.name == node && says_shutdown(each);
                                         });
@@ -93,7 +89,7 @@ std::string node_left(const kube::MoveRecord& move, const kube::VmiRecord* vmi) 
     if (move.state && !move.state->source_node.empty()) {
         return move.state->source_node.str();
     }
-    return vmi == nullptr || has_ended(move) ? std::string{} : vmi->node.str();
+    return vmi == nullptr || move.is_final() ? std::string{} : vmi->node.str();
 }
 
 std::string source_pod(const Records& records, const kube::MoveRecord& move,
@@ -101,7 +97,7 @@ std::string source_pod(const Records& records, const kube::MoveRecord& move,
     if (move.state && !move.state->source_pod.empty()) {
         return move.state->source_pod.str();
     }
-    if (vmi == nullptr || has_ended(move)) {
+    if (vmi == nullptr || move.is_final()) {
         return {};  // where the VMI is now tells nothing of where it was
     }
     const auto found = std::find_if(
@@ -125,7 +121,7 @@ migration::RequestAnswer requester_of(const Records& records, const kube::MoveRe
     facts.volume_update = move.volume_update.has_value();
     facts.crosses = move.send_to || move.receives;
     facts.priority = move.priority.str();
-    facts.of_now = !has_ended(move);
+    facts.of_now = !move.is_final();
     const auto source = source_of(records, move, vmi);
     facts.ending = ending_told(records, source, move.creation);
     facts.pod_deleted = is_deleted_before(source.pod, move);

@@ -28,10 +28,6 @@ bool is_true(const kube::Condition* condition) {
     return condition != nullptr && condition->status == "True";
 }
 
-bool has_ended(const kube::PodRecord& pod) {
-    return pod.phase == "Succeeded" || pod.phase == "Failed";
-}
-
 /// "type: message" of the first condition by which a VMIM says what it waits for. That of a quota
 /// stays for a while after the quota has let the target pod in.
 std::string blocked_by(const std::vector<kube::Condition>& conditions, bool has_target) {
@@ -96,7 +92,7 @@ std::string missing_field(const kube::MoveRecord& move, const kube::VmiRecord* v
 }
 
 void add_target(const kube::PodRecord& pod, StuckMoveFacts& facts) {
-    facts.target_pod = has_ended(pod) ? std::string{} : pod.meta.name;
+    facts.target_pod = pod.is_final() ? std::string{} : pod.meta.name;
     const auto* scheduled = kube::find_condition(pod.conditions, "PodScheduled");
     facts.pod_unschedulable = pod.phase == "Pending" && scheduled != nullptr &&
                               scheduled->status == "False" && scheduled->reason == "Unschedulable";
@@ -150,7 +146,7 @@ Index::Index(const Records& records, WallTime now)
     for (const auto& move : records.moves) {
         const auto name = name_in(move);
         moves_[name].push_back(&move);
-        if (move.phase != "Succeeded" && move.phase != "Failed") {
+        if (!move.is_final()) {
             unfinished_.insert(move.meta.uid);
         }
         if (is_running(move)) {
@@ -222,7 +218,7 @@ StuckVmFacts Index::facts_of(const std::string& name, const kube::VmiRecord* vmi
     }
     for (const auto& active : vmi->active_pods) {
         const auto pod = pods_.find(active.uid);
-        if (pod != pods_.end() && !has_ended(*pod->second) &&
+        if (pod != pods_.end() && !pod->second->is_final() &&
             !unfinished_.contains(pod->second->migration_uid)) {
             facts.active_pods.push_back(pod->second->meta.name);
         }

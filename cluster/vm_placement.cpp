@@ -30,8 +30,7 @@ using migration::ReasonCode;
 bool runs(const kube::LauncherPod& pod, const kube::Vmi& vmi) {
     const bool of_vmi =
         vmi.meta.uid.empty() ? pod.vmi_name == vmi.meta.name : pod.vmi_uid == vmi.meta.uid;
-    const bool ended = pod.phase == "Succeeded" || pod.phase == "Failed";
-    return of_vmi && !ended && pod.meta.space == vmi.meta.space && pod.node == vmi.node;
+    return of_vmi && !pod.is_final() && pod.meta.space == vmi.meta.space && pod.node == vmi.node;
 }
 
 /// Of two that run it, one is on its way out.

@@ -124,10 +124,6 @@ std::string under_way_text(const kube::Vmi& vmi) {
                                        : "; a mark for its evacuation waits: see scoutctl stuck";
 }
 
-bool has_ended(const kube::LauncherPod& pod) {
-    return pod.phase == "Succeeded" || pod.phase == "Failed";
-}
-
 /// Of each node, which of its protected VMs are begun in time if all stop at once.
 void look_at_others(std::vector<VmProtection>& all, unsigned at_once) {
     struct Queue {
@@ -318,7 +314,7 @@ void VmNeighbours::add(const kube::Vmi& vmi) {
 }
 
 void VmNeighbours::add(const kube::LauncherPod& pod) {
-    if (!has_ended(pod) && !pod.node.empty()) {
+    if (!pod.is_final() && !pod.node.empty()) {
         launchers_.emplace(pod.vmi_uid, &pod);
     }
 }

@@ -112,7 +112,7 @@ void Evacuation::saw_moves(std::vector<MoveFacts> moves, SteadyTime now) {
     if (asked) {
         in_flight_.reset();
         pause_ = milliseconds{0};
-        listed_again_ = state_ >= EvacuationState::given_up;
+        listed_again_ = state_ == EvacuationState::given_up || state_ == EvacuationState::released;
     }
     const auto followed = std::find_if(moves.begin(), moves.end(),
                                        [this](const auto& move) { return move.name == followed_; });

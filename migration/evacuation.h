@@ -69,6 +69,11 @@ struct VmiFacts {
     bool node_gone = false;
     /// A migration of it is with the virt-handlers, and has not ended: what it may use is settled.
     bool handed_off = false;
+
+    /// KubeVirt itself would migrate it, and so may we.
+    [[nodiscard]] bool is_to_be_moved() const {
+        return wanted_move(strategy, migratable) == WantedMove::move;
+    }
 };
 
 /// Of a VirtualMachineInstanceMigration; in their order.

@@ -21,11 +21,6 @@ bool is_in_back_off(const MoveFacts& move) {
     return move.phase == MovePhase::pending && move.backs_off;
 }
 
-/// KubeVirt itself would migrate it, and so may we.
-bool is_to_be_moved(const VmiFacts& vmi) {
-    return wanted_move(vmi.strategy, vmi.migratable) == WantedMove::move;
-}
-
 }  // namespace
 
 bool Evacuation::fits(SteadyTime now) const noexcept {
@@ -38,7 +33,7 @@ bool Evacuation::may_escalate() const {
     const auto last = escalated_ ? MovePhase::prepared : MovePhase::scheduling;
     const bool open = move == nullptr || move->phase <= last;
     return outlook_.escalated && !escalation_useless_ && open && vmi_ && !vmi_->handed_off &&
-           is_to_be_moved(*vmi_);
+           vmi_->is_to_be_moved();
 }
 
 /// How long the move takes by what it may use, or may be allowed to.
@@ -63,7 +58,7 @@ bool Evacuation::waits_too_long(SteadyTime now) const {
 bool Evacuation::may_replace(SteadyTime now) const {
     const auto duration = planned(now);
     return !replaced_ && !ours_ && !cancel_refused_ && !outlook_.handler_stops && vmi_ &&
-           !vmi_->node_gone && is_to_be_moved(*vmi_) && duration && now + *duration <= cancel_at();
+           !vmi_->node_gone && vmi_->is_to_be_moved() && duration && now + *duration <= cancel_at();
 }
 
 void Evacuation::replace(SteadyTime now) {

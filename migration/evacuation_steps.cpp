@@ -149,7 +149,7 @@ std::optional<EvacuationOrder> Evacuation::request(SteadyTime now) const {
     if (requested_ || is_marked_by_kubevirt() || outlook_.awaits_numbers(now)) {
         return std::nullopt;
     }
-    const bool is_moved = vmi_ && wanted_move(vmi_->strategy, vmi_->migratable) == WantedMove::move;
+    const bool is_moved = vmi_ && vmi_->is_to_be_moved();
     const bool waits = is_moved && begins_too_late(now);
     if (settings_.stamp && !stamp_useless_ && !waits) {
         return EvacuationOrder{EvacuationStep::stamp, {}};

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/number.h"
 #include "migration/eviction_order.h"
 
 namespace scout::migration {
@@ -14,10 +15,6 @@ using std::chrono::milliseconds;
 /// Of two looks that count as close, the second may be late.
 constexpr int close_looks_late = 3;
 constexpr auto confirmed_after = PressureTrend::needed_blocks * PressureTrend::block_time;
-
-std::uint64_t sum(std::uint64_t a, std::uint64_t b) noexcept {
-    return a + std::min(b, ~a);
-}
 
 /// Whether it gets there in time, if it goes on falling as it did between two looks.
 bool falls_towards(const SignalRoom& before, const SignalRoom& now, std::uint64_t threshold,
@@ -114,7 +111,7 @@ void NodePressure::judge(ThresholdOutlook& outlook, SteadyTime now) const {
     outlook.at = outlook.threshold.value.of(room.capacity);
     const auto& reclaim = outlook.threshold.minimum_reclaim;
     const auto over_at =
-        acted && reclaim ? sum(outlook.at, reclaim->of(room.capacity)) : outlook.at;
+        acted && reclaim ? saturated_sum(outlook.at, reclaim->of(room.capacity)) : outlook.at;
     if (room.available >= over_at) {
         outlook.passed_since.reset();
     } else if (!outlook.passed_since) {

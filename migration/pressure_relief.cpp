@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/number.h"
 #include "migration/eviction_order.h"
 
 namespace scout::migration {
@@ -95,10 +96,6 @@ struct Room {
     }
 };
 
-std::uint64_t sum(std::uint64_t a, std::uint64_t b) noexcept {
-    return a + std::min(b, ~a);
-}
-
 bool is_less(std::uint64_t frees, double share, std::uint64_t needed) noexcept {
     return static_cast<double>(frees) < share * static_cast<double>(needed);
 }
@@ -153,7 +150,7 @@ private:
         for (const auto& launcher : order.first) {
             const auto* vm = vm_of(launcher);
             if (vm != nullptr && leaves(*vm)) {
-                freed = sum(freed, launcher.usage.value_or(0));
+                freed = saturated_sum(freed, launcher.usage.value_or(0));
             }
         }
         return freed;
@@ -166,7 +163,7 @@ private:
             const auto* vm = vm_of(launcher);
             const bool stays = vm == nullptr || !leaves(*vm);
             if (stays && !hold_of(launcher, vm, need)) {
-                frees = sum(frees, launcher.usage.value_or(0));
+                frees = saturated_sum(frees, launcher.usage.value_or(0));
             }
         }
         return frees;
@@ -197,7 +194,7 @@ private:
     /// False: there is no room for more moves.
     [[nodiscard]] bool choose(const EvictionLine& order, const Need& need) {
         const auto frees = free_to_move(order, need);
-        if (frees > 0 && is_less(sum(frees, freed(order)), policy_.use, need.amount)) {
+        if (frees > 0 && is_less(saturated_sum(frees, freed(order)), policy_.use, need.amount)) {
             hold(need.line->signal, {}, ReliefHold::frees_too_little);
             return true;
         }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 
 #include "kube/objects/read_meta.h"
 #include "kube/objects/read_pod.h"
@@ -60,7 +61,19 @@ struct Beat {
     std::optional<WallTime>& at;
 };
 
+bool is_final_phase(std::string_view phase) noexcept {
+    return phase == "Succeeded" || phase == "Failed";
+}
+
 }  // namespace
+
+bool MoveRecord::is_final() const noexcept {
+    return is_final_phase(phase.view());
+}
+
+bool PodRecord::is_final() const noexcept {
+    return is_final_phase(phase.view());
+}
 
 [[nodiscard]] static Status read_json(JsonValue value, MoveState& target) {
     return read_migration_state(value, target,

@@ -68,6 +68,7 @@ struct MoveRecord {
     std::optional<WallTime> creation;
     std::optional<WallTime> deletion;
 
+    [[nodiscard]] bool is_final() const noexcept;
     bool operator==(const MoveRecord&) const = default;
 };
 
@@ -99,6 +100,7 @@ struct PodRecord {
     std::optional<WallTime> deletion;  ///< when the kubelet's patience ends
     std::optional<std::chrono::seconds> deletion_grace;
 
+    [[nodiscard]] bool is_final() const noexcept;
     bool operator==(const PodRecord&) const = default;
 };
 
