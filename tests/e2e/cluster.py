@@ -169,6 +169,7 @@ class ClusterTest(DaemonsTest):
     without = ()  # names of definitions that this KubeVirt has not
     config = {}  # the spec of the ScoutConfig
     standin_options = ()
+    scheduler = False  # the cluster's own, and not the stand-in, places target pods
 
     @classmethod
     def setUpClass(cls):
@@ -182,7 +183,8 @@ class ClusterTest(DaemonsTest):
         cls.start_bed()
         cls.apply_definitions()
         cls.standin = cls.child([cls.launchers_program, "kubevirt", "--kubeconfig", cls.kubeconfig,
-                                 "--disks", cls.disks, *cls.standin_options])
+                                 "--disks", cls.disks, f"--scheduler={str(cls.scheduler).lower()}",
+                                 *cls.standin_options])
         cls.standin.wait(lambda line: '"ready"' in line)
         cls.kubectl("apply", "-k", ROOT / "daemonset/base")
         cls.api.make("/apis/virt-scout.io/v1alpha1/scoutconfigs", {
@@ -226,7 +228,8 @@ class ClusterTest(DaemonsTest):
         policy.write_text(AUDIT)
         cls.audit = state / "audit.log"
         # Without controllers nodes stay as they are made: no kubelet tells that they are alive.
-        cls.bed = cls.child([cls.bed_program, "up", "--controllers=false", "--scheduler=false", "--folder", state,
+        cls.bed = cls.child([cls.bed_program, "up", "--controllers=false",
+                             f"--scheduler={str(cls.scheduler).lower()}", "--folder", state,
                              f"--apiserver-flags=--audit-policy-file={policy} --audit-log-path={cls.audit}"])
         ready = json.loads(cls.bed.wait(lambda line: line.startswith("{")))
         cls.kubeconfig = Path(ready["kubeconfig"])

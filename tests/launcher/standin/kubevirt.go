@@ -19,7 +19,7 @@ import (
 // settings of the stand-in for KubeVirt; the defaults are KubeVirt's own numbers, or short.
 type settings struct {
 	kubeconfig, disks, domain, lab string
-	fork                           bool
+	fork, scheduler                bool
 	backOff, ready, stopsIn        time.Duration
 	times                          moveTimes
 }
@@ -32,6 +32,7 @@ func readSettings(arguments []string) (settings, error) {
 	flags.StringVar(&chosen.domain, "domain", "", "file with the answer of a GetDomain to begin with")
 	flags.StringVar(&chosen.lab, "lab", "", "folder of a lab (tests/lab) whose hosts run the guests")
 	flags.BoolVar(&chosen.fork, "fork", false, "others may write VMIs' status")
+	flags.BoolVar(&chosen.scheduler, "scheduler", false, "target pods are left to the cluster's own scheduler")
 	flags.DurationVar(&chosen.backOff, "back-off", 20*time.Second, "after a first failed evacuation")
 	flags.DurationVar(&chosen.ready, "ready-time", 300*time.Millisecond, "until a bound target pod is ready")
 	flags.DurationVar(&chosen.times.prepare, "prepare-time", 100*time.Millisecond, "until a target is ready for its guest")
@@ -110,7 +111,7 @@ func startStandin(ctx context.Context, chosen settings, out io.Writer) (*standin
 	(&vmiController{cluster: c, loop: newLoop()}).run(ctx)
 	(&evacuationController{cluster: c, journal: told, loop: newLoop()}).run(ctx)
 	(&migrationController{cluster: c, journal: told, loop: newLoop(), backOff: chosen.backOff,
-		ready: chosen.ready, running: map[string]string{}}).run(ctx)
+		ready: chosen.ready, scheduler: chosen.scheduler, running: map[string]string{}}).run(ctx)
 	return s, nil
 }
 

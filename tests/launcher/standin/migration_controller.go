@@ -23,6 +23,8 @@ type migrationController struct {
 	backOff time.Duration // after a first failure, 20 s in KubeVirt
 	ready   time.Duration // from a bound target pod until it is ready
 
+	scheduler bool // target pods are left to that of the cluster
+
 	running map[string]string // by key, those that take up a slot: their source node
 }
 

@@ -121,19 +121,24 @@ func (m *migrationController) targetPod(one *step) object {
 		}
 	}
 	set(pod, selector, "spec", "nodeSelector")
-	// No scheduler of the bed takes it: it is bound here.
-	set(pod, "kubevirt-standin", "spec", "schedulerName")
+	set(pod, []any{object{"topologyKey": "kubernetes.io/hostname", "labelSelector": object{"matchLabels": object{
+		"kubevirt.io/created-by": textOf(one.vmi, "metadata", "uid")}}}},
+		"spec", "affinity", "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+	if !m.scheduler {
+		// No scheduler of the bed takes it: it is bound here.
+		set(pod, "kubevirt-standin", "spec", "schedulerName")
+	}
 	return pod
 }
 
-// schedule binds the target pod, and waits until it is ready.
+// schedule sees that the target pod is bound, and waits until it is ready.
 func (m *migrationController) schedule(ctx context.Context, one *step) (time.Duration, error) {
 	if one.pod == nil || isDeleting(one.pod) || isFinal(textOf(one.pod, "status", "phase")) {
 		return 0, m.fail(ctx, one, "target pod was removed or shut down during the migration")
 	}
 	created, _ := time.Parse(time.RFC3339, textOf(one.pod, "metadata", "creationTimestamp"))
 	if textOf(one.pod, "spec", "nodeName") == "" {
-		if annotationOf(one.vmi, failKey) != "schedule" && m.bind(ctx, one) {
+		if !m.scheduler && annotationOf(one.vmi, failKey) != "schedule" && m.bind(ctx, one) {
 			return m.ready, nil
 		}
 		return m.wait(ctx, one, time.Since(created), secondsFor(one.move, unschedulableKey, 300*time.Second))
@@ -147,7 +152,7 @@ func (m *migrationController) schedule(ctx context.Context, one *step) (time.Dur
 	return 0, m.enter(ctx, one, "Scheduled")
 }
 
-// boundAt is when this stand-in bound the pod.
+// boundAt is when this stand-in bound the pod; long ago if somebody else did.
 func boundAt(pod object) time.Time {
 	when, _ := time.Parse(time.RFC3339Nano, annotationOf(pod, "standin.virt-scout.io/bound"))
 	return when

@@ -107,6 +107,10 @@ func launcherPod(vmi, labels, annotations object) object {
 	grace := graceOf(vmi)
 	command := []any{"/usr/bin/virt-launcher-monitor", "--name", name, "--uid", uid, "--namespace", space,
 		"--grace-period-seconds", fmt.Sprint(grace + 15)}
+	compute := object{"name": "compute", "image": "none", "command": command}
+	if requests := objectOf(vmi, "spec", "domain", "resources", "requests"); requests != nil {
+		compute["resources"] = object{"requests": copied(requests)}
+	}
 	return object{"apiVersion": "v1", "kind": "Pod",
 		"metadata": object{"generateName": "virt-launcher-" + name + "-", "namespace": space,
 			"labels": labels, "annotations": annotations,
@@ -114,7 +118,7 @@ func launcherPod(vmi, labels, annotations object) object {
 				"name": name, "uid": uid, "controller": true, "blockOwnerDeletion": true}}},
 		"spec": object{"restartPolicy": "Never", "automountServiceAccountToken": false,
 			"terminationGracePeriodSeconds": grace + 30,
-			"containers":                    []any{object{"name": "compute", "image": "none", "command": command}}}}
+			"containers":                    []any{compute}}}
 }
 
 // annotate tells the descheduler which pods are on their way already.
