@@ -53,13 +53,15 @@ class StoryTest(ClusterTest):
                 sys.stderr.write(f"--- {name}\n{self.log_of(name)[-2500:]}\n")
 
     def vm(self, name="vm", strategy="LiveMigrate", migratable="True", grace=30, node="n1", memory="64Mi", settles=1.0,
-           **notes):
+           selector=None, requests=None, **notes):
         """A running VM whose launcher is there and, after `settles` seconds, known to the agent."""
         self.api.make(vmis(self.space), {
             "apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance",
             "metadata": {"name": name, "annotations": {key.replace("_", "-"): value for key, value in notes.items()}},
             "spec": {"evictionStrategy": strategy, "terminationGracePeriodSeconds": grace,
-                     "domain": {"devices": {}, "memory": {"guest": memory}}},
+                     **({"nodeSelector": selector} if selector else {}),
+                     "domain": {"devices": {}, "memory": {"guest": memory},
+                                **({"resources": {"requests": requests}} if requests else {})}},
             "status": {"phase": "Running", "nodeName": node, "conditions": [
                 {"type": "LiveMigratable", "status": migratable,
                  **({} if migratable == "True" else {"reason": "DisksNotLiveMigratable"})}]}})
