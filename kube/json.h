@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -205,14 +206,19 @@ Status read_json(JsonValue value, std::optional<T>& target) {
     return read_json(value, target.emplace());
 }
 
+/// A list of at most that many entries; a longer one is an error.
 template <class T>
-Status read_json(JsonValue value, std::vector<T>& target) {
+[[nodiscard]] Status read_list(JsonValue value, std::vector<T>& target, std::size_t most) {
     auto array = value.array();
     if (!array) {
         return fail(std::move(array.error()));
     }
     target.clear();
     for (auto entry : *array) {
+        if (target.size() >= most) {
+            return fail(Errc::invalid,
+                        ": expected at most " + std::to_string(most) + " entries, found more");
+        }
         simdjson::ondemand::value item;
         if (const auto error = std::move(entry).get(item)) {
             return fail(malformed(error));
@@ -223,6 +229,11 @@ Status read_json(JsonValue value, std::vector<T>& target) {
     }
     target.shrink_to_fit();
     return {};
+}
+
+template <class T>
+Status read_json(JsonValue value, std::vector<T>& target) {
+    return read_list(value, target, std::numeric_limits<std::size_t>::max());
 }
 
 /// Takes one document after the other, with one set of buffers: five bytes for each byte of the

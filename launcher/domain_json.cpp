@@ -96,9 +96,13 @@ Status read_domain(kube::JsonObject& object, Domain& domain, Hardware& hardware)
                                  Field{"DeletionTimestamp", domain.first_shutdown_request},
                                  Field{"MarkedForGracefulShutdown", domain.marked}},
                           Field{"Migration", domain.migration}};
-    const Nested devices{"Devices", Field{"HostDevices", hardware.hostdevs},
-                         Field{"Interfaces", hardware.interfaces},
-                         Field{"Filesystems", hardware.filesystems}};
+    Few<Typed> hostdevs{hardware.hostdevs};
+    Few<Typed> interfaces{hardware.interfaces};
+    Few<Typed> filesystems{hardware.filesystems};
+    Few<Timer> timers{hardware.timers};
+    Few<Feature> features{hardware.features};
+    const Nested devices{"Devices", Field{"HostDevices", hostdevs}, Field{"Interfaces", interfaces},
+                         Field{"Filesystems", filesystems}};
     const Nested spec{"Spec",
                       Field{"Type", hardware.type},
                       Field{"UUID", domain.uuid},
@@ -108,10 +112,10 @@ Status read_domain(kube::JsonObject& object, Domain& domain, Hardware& hardware)
                       Nested{"OS", Nested{"Type", Field{"Arch", hardware.arch},
                                           Field{"Machine", hardware.machine}}},
                       devices,
-                      Nested{"Clock", Field{"Timer", hardware.timers}},
+                      Nested{"Clock", Field{"Timer", timers}},
                       Nested{"Metadata", metadata},
                       Nested{"CPU", Field{"Mode", hardware.mode}, Field{"Model", hardware.model},
-                             Field{"Features", hardware.features}},
+                             Field{"Features", features}},
                       Nested{"VCPU", Field{"CPUs", hardware.vcpus}},
                       Field{"LaunchSecurity", hardware.security}};
     return object.read(

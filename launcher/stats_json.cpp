@@ -86,8 +86,9 @@ Status read_stats(kube::JsonObject& object, DomainStats& stats, Counters& of) {
                      Field{"MemoryBps", of.memory_bps.value},
                      Field{"MemDirtyRateSet", of.written.set},
                      Field{"MemDirtyRate", of.written.value}};
+    Few<Block> blocks{of.blocks};
     return object.read(Field{"Name", stats.name}, Field{"UUID", stats.uuid}, memory, job,
-                       Field{"Block", of.blocks},
+                       Field{"Block", blocks},
                        Nested{"DirtyRate", Field{"MegabytesPerSecondSet", of.dirty_rate.set},
                               Field{"MegabytesPerSecond", of.dirty_rate.value}});
 }

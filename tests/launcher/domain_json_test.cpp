@@ -218,6 +218,28 @@ TEST(DomainJsonTest, DamagedTextsAreToldWithTheirPlace) {
     }
 }
 
+/// Each entry is small in a document and large in memory.
+TEST(DomainJsonTest, ListsHaveAnEnd) {
+    const auto many = [](std::size_t count) {
+        std::string text = "[{}";
+        for (std::size_t i = 1; i < count; ++i) {
+            text += ",{}";
+        }
+        return text + "]";
+    };
+    EXPECT_TRUE(parse_domain_stats(R"({"Block":)" + many(4096) + "}"));
+    const auto stats = parse_domain_stats(R"({"Block":)" + many(4097) + "}");
+    ASSERT_FALSE(stats);
+    EXPECT_THAT(stats.error().message, HasSubstr("Block: expected at most 4096 entries"));
+    for (const std::string list :
+         {R"("CPU":{"Features":)", R"("Clock":{"Timer":)", R"("Devices":{"HostDevices":)",
+          R"("Devices":{"Interfaces":)", R"("Devices":{"Filesystems":)"}) {
+        const auto domain = parse_domain(R"({"Spec":{)" + list + many(4097) + "}}}");
+        ASSERT_FALSE(domain) << list;
+        EXPECT_THAT(domain.error().message, HasSubstr("4096 entries")) << list;
+    }
+}
+
 TEST(DomainJsonTest, CountersCountOnlyWhereTheyAreSet) {
     const auto stats = parse_domain_stats(R"({"Name":"shop_web","UUID":"u1",
         "Memory":{"RSSSet":true,"RSS":10,"UnusedSet":false,"Unused":7,"TotalSet":true,"Total":-1},
