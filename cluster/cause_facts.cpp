@@ -45,6 +45,9 @@ void take_pod(CauseFacts& facts, const kube::PodRecord& pod) {
     facts.pod_reason = pod.reason.str();
     facts.pod_message = pod.message.str();
     facts.pod_deleting = pod.deletion.has_value();
+    if (pod.deletion && pod.deletion_grace) {
+        facts.pod_deleted_at = *pod.deletion - *pod.deletion_grace;
+    }
     facts.node = pod.node.str();
     take_disruption(facts, pod);
     for (const auto& container : pod.containers) {
@@ -62,6 +65,7 @@ void take_vmi(CauseFacts& facts, const kube::VmiRecord& vmi) {
     facts.vmi_there = true;
     facts.vmi_phase = vmi.phase.str();
     facts.vmi_reason = vmi.reason.str();
+    facts.vmi_ended_at = kube::final_time(vmi.phases).value_or(WallTime{});
     facts.vmi_deleting = vmi.deletion.has_value();
     facts.vmi_deleted_at = vmi.deletion.value_or(WallTime{});
     if (facts.node.empty() && !facts.pod_there) {
@@ -214,12 +218,7 @@ bool is_mere_target(const Records& records, const kube::PodRecord& pod,
 }
 
 std::optional<WallTime> end_of(const kube::PodRecord& pod) {
-    std::optional<WallTime> end;
-    for (const auto& container : pod.containers) {
-        if (container.name == "compute" || container.finished > end) {
-            end = std::max(end, container.finished);
-        }
-    }
+    auto end = kube::end_of_launcher(pod);
     if (!end && pod.is_final()) {
         const auto* disruption = kube::find_condition(pod.conditions, "DisruptionTarget");
         if (is_true(disruption) && disruption->since != WallTime{}) {

@@ -245,11 +245,7 @@ PastMove past_move(const Records& records, const kube::MoveRecord& move, const k
     if (past.source.empty() && move.evacuation) {
         past.source = move.evacuation->str();
     }
-    for (const auto& phase : move.phases) {
-        if (phase.phase == "Succeeded" || phase.phase == "Failed") {
-            past.ended = phase.at;
-        }
-    }
+    past.ended = kube::final_time(move.phases);
     past.request = requester_of(records, move, vmi, told_to_stop);
     return past;
 }

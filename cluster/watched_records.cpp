@@ -45,6 +45,9 @@ kube::VmiRecord record_of(const kube::Vmi& vmi) {
         static_cast<kube::MigrationState&>(record.move.emplace()) = *vmi.migration;
     }
     record.deletion = vmi.deletion;
+    if (vmi.ended) {
+        record.phases.push_back({.phase = vmi.phase, .at = *vmi.ended});
+    }
     return record;
 }
 

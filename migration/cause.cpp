@@ -17,6 +17,8 @@ public:
     [[nodiscard]] CauseAnswer judge();
 
 private:
+    using Votes = std::vector<Vote>;
+    [[nodiscard]] WallTime began(Votes::const_iterator last) const;
     void judge_told();
     void judge_hints();
     void judge_silence();
@@ -50,12 +52,24 @@ void Judgement::put_first(const std::string& sentence) {
     }
 }
 
+/// When the first one of those before `last` began; the epoch: none of them is dated.
+WallTime Judgement::began(Votes::const_iterator last) const {
+    WallTime first{};
+    for (auto vote = said_.told.cbegin(); vote != last; ++vote) {
+        if (vote->at != WallTime{} && (first == WallTime{} || vote->at < first)) {
+            first = vote->at;
+        }
+    }
+    return first;
+}
+
 void Judgement::judge_told() {
-    // The owner's deletion comes before what it brought about, and after what brought it about.
+    // The owner's deletion comes before what it brought about, and after what brought it about. A
+    // kubelet dates its condition anew when all containers have ended: the earliest word counts.
     const auto owner =
         std::stable_partition(said_.told.begin(), said_.told.end(),
                               [](const Vote& vote) { return vote.cause != Cause::owner_delete; });
-    if (owner != said_.told.end() && owner->at != WallTime{} && owner->at < said_.told.front().at) {
+    if (owner != said_.told.end() && owner->at != WallTime{} && owner->at < began(owner)) {
         std::iter_swap(said_.told.begin(), owner);
     }
     const auto& first = said_.told.front();
@@ -112,7 +126,7 @@ void Judgement::judge_silence() {
         put_first(left_text(facts_));
         return;
     }
-    if (said_.guest_ended && !facts_.pod_deleting) {
+    if (said_.guest_ended && !is_pod_deleted_first(facts_)) {
         answer_.cause = Cause::guest_shutdown;
         // A probe's kill leaves its trace in Events alone.
         answer_.certain =
@@ -129,7 +143,7 @@ void Judgement::judge_silence() {
 }
 
 CauseAnswer Judgement::judge() {
-    const bool by_itself = said_.guest_ended && !facts_.pod_deleting;
+    const bool by_itself = said_.guest_ended && !is_pod_deleted_first(facts_);
     if (!said_.told.empty()) {
         judge_told();
     } else if (goes() && !has_left(facts_) && !by_itself && !said_.hinted.empty()) {

@@ -60,6 +60,7 @@ struct CauseFacts {
     std::string disruption_message;
     WallTime disrupted_at;
     bool pod_deleting = false;
+    WallTime pod_deleted_at;    ///< when that was asked for; the epoch: not known
     bool told_to_stop = false;  ///< its launcher was, by whomever
     std::vector<ContainerEnd> ends;
 
@@ -67,6 +68,7 @@ struct CauseFacts {
     bool vmi_there = false;   ///< that of this very launcher
     std::string vmi_phase;
     std::string vmi_reason;
+    WallTime vmi_ended_at;  ///< when it came to Succeeded or Failed; the epoch: not known
     bool vmi_deleting = false;
     WallTime vmi_deleted_at;
     std::string moved_to;  ///< the node to which a migration from this launcher took the VM

@@ -64,6 +64,25 @@ bool is_final(std::string_view phase) {
     return phase == "Failed" || phase == "Succeeded";
 }
 
+/// Side containers may end while the guest runs on, and the pod with it.
+bool is_launcher(const ContainerEnd& end) {
+    return end.name == "compute";
+}
+
+/// KubeVirt deletes the VMI of a VM that shall run once it is final, in the same second, and before
+/// its launcher has ended; not so who stops a VM: its guest ends by that.
+bool is_vmi_deleted_last(const CauseFacts& facts) {
+    if (facts.vmi_deleted_at == WallTime{}) {
+        return false;
+    }
+    if (facts.vmi_ended_at != WallTime{}) {
+        return facts.vmi_ended_at <= facts.vmi_deleted_at;
+    }
+    return std::any_of(facts.ends.begin(), facts.ends.end(), [&facts](const ContainerEnd& end) {
+        return is_launcher(end) && end.at != WallTime{} && end.at < facts.vmi_deleted_at;
+    });
+}
+
 bool Hearing::is_ended() const {
     const bool goes_on = facts_.vmi_there && !is_final(facts_.vmi_phase) && !has_left(facts_);
     return is_final(facts_.pod_phase) || (!facts_.pod_there && !goes_on);
@@ -180,7 +199,8 @@ void Hearing::hear_events() {
         } else if (event.on == EventOn::node) {
             hear_node_event(event);
         } else if (event.reason == "Stopped") {
-            out_.guest_ended = out_.guest_ended || has(event.message, "shut down");
+            out_.guest_ended = out_.guest_ended || has(event.message, "shut down") ||
+                               has(event.message, "crashed");
             say(quoted("VMI event", event.reason, event.message));
         } else if (event.reason == "NodeUnresponsive") {
             say(quoted("VMI event", event.reason, event.message));
@@ -196,7 +216,9 @@ void Hearing::hear_containers() {
         }
         const auto said = "container " + end.name + " ended OOMKilled (exit code " +
                           std::to_string(end.exit_code) + "), ";
-        if (end.memory_limit) {
+        if (!is_launcher(end)) {
+            say(said + "which ends no launcher");
+        } else if (end.memory_limit) {
             tell(Cause::own_limit, said + "and has a memory limit of its own", "memory", end.at);
         } else {
             hint(Cause::node_pressure, said + "and has no memory limit of its own: the node's",
@@ -205,24 +227,18 @@ void Hearing::hear_containers() {
     }
 }
 
-/// A VM that shall run gets a new VMI after its launcher's end: then the old one is deleted too,
-/// and that tells nothing.
 void Hearing::hear_owner() {
     if (facts_.vmi_deleting) {
-        const bool after_the_end =
-            std::any_of(facts_.ends.begin(), facts_.ends.end(), [this](const ContainerEnd& end) {
-                return end.at != WallTime{} && facts_.vmi_deleted_at != WallTime{} &&
-                       end.at < facts_.vmi_deleted_at;
-            });
-        const auto when = facts_.vmi_deleted_at == WallTime{}
-                              ? std::string{}
-                              : " at " + rfc3339(facts_.vmi_deleted_at);
-        if (after_the_end) {
-            say("the VMI was deleted" + when + ", after the launcher had ended");
-        } else {
-            tell(Cause::owner_delete, "the VMI was deleted" + when, {}, facts_.vmi_deleted_at);
+        const auto said = "the VMI was deleted" + (facts_.vmi_deleted_at == WallTime{}
+                                                       ? std::string{}
+                                                       : " at " + rfc3339(facts_.vmi_deleted_at));
+        if (!is_vmi_deleted_last(facts_)) {
+            tell(Cause::owner_delete, said, {}, facts_.vmi_deleted_at);
+            return;
         }
-    } else if (facts_.pod_deleting && facts_.disruption.empty()) {
+        say(said + ", after the guest had ended");
+    }
+    if (is_pod_deleted_first(facts_) && facts_.disruption.empty()) {
         if (facts_.vmis_known && !facts_.vmi_there) {
             hint(Cause::owner_delete, "the pod is being deleted and its VMI is gone");
         } else {
@@ -256,7 +272,7 @@ void Hearing::hear_guest() {
             (facts_.vmi_reason.empty() ? std::string{} : ", reason " + facts_.vmi_reason));
     }
     for (const auto& end : facts_.ends) {
-        if (end.name == "compute" && end.reason != "OOMKilled") {
+        if (is_launcher(end) && end.reason != "OOMKilled") {
             say("container compute ended " + (end.reason.empty() ? "" : end.reason + " ") +
                 "with exit code " + std::to_string(end.exit_code));
             out_.guest_ended =
@@ -303,6 +319,11 @@ bool has_left(const CauseFacts& facts) noexcept {
 
 bool has_lost_node(const CauseFacts& facts) noexcept {
     return facts.nodes_known && !facts.node.empty() && !facts.node_there;
+}
+
+bool is_pod_deleted_first(const CauseFacts& facts) noexcept {
+    const bool timed = facts.pod_deleted_at != WallTime{} && facts.vmi_ended_at != WallTime{};
+    return facts.pod_deleting && (!timed || facts.pod_deleted_at < facts.vmi_ended_at);
 }
 
 void Testimony::say(std::string sentence) {

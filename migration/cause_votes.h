@@ -38,6 +38,9 @@ struct Testimony {
 /// There is no Node object of its node any more: nobody is there who could tell that it ended.
 [[nodiscard]] bool has_lost_node(const CauseFacts& facts) noexcept;
 
+/// Its pod was deleted while its guest ran: what is left after a guest's end is deleted, too.
+[[nodiscard]] bool is_pod_deleted_first(const CauseFacts& facts) noexcept;
+
 [[nodiscard]] Testimony hear(const CauseFacts& facts);
 
 }  // namespace scout::migration

@@ -19,9 +19,7 @@ bool ended_well(const PodRecord& record) {
 
 /// Takes over what tells of its end, if there is something.
 void take_ending(LauncherPod& pod, PodRecord record) {
-    for (const auto& container : record.containers) {
-        pod.ended = std::max(pod.ended, container.finished);
-    }
+    pod.ended = end_of_launcher(record);
     std::erase_if(record.conditions, [](const Condition& condition) {
         return condition.type != "DisruptionTarget" || condition.status != "True";
     });
@@ -40,7 +38,7 @@ void take_ending(LauncherPod& pod, PodRecord record) {
 }  // namespace
 
 bool LauncherPod::is_final() const noexcept {
-    return phase == "Succeeded" || phase == "Failed";
+    return is_final_phase(phase.view());
 }
 
 Result<LauncherPod> decode_launcher_pod(JsonObject& object) {

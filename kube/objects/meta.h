@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +40,11 @@ struct PhaseTime {
 
     bool operator==(const PhaseTime&) const = default;
 };
+
+/// Of pods, VMIs and migrations: "Succeeded" or "Failed".
+[[nodiscard]] bool is_final_phase(std::string_view phase) noexcept;
+/// When it came to a final phase; none: it has not, or does not tell.
+[[nodiscard]] std::optional<WallTime> final_time(const std::vector<PhaseTime>& phases) noexcept;
 
 /// The condition of that type, or null.
 [[nodiscard]] const Condition* find_condition(const std::vector<Condition>& conditions,

@@ -24,7 +24,7 @@ struct Annotations {
 }
 
 bool Migration::is_final() const noexcept {
-    return phase == "Succeeded" || phase == "Failed";
+    return is_final_phase(phase.view());
 }
 
 Result<Migration> decode_migration(JsonObject& object) {

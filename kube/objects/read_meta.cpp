@@ -11,6 +11,17 @@ const Condition* find_condition(const std::vector<Condition>& conditions,
     return found == conditions.end() ? nullptr : &*found;
 }
 
+bool is_final_phase(std::string_view phase) noexcept {
+    return phase == "Succeeded" || phase == "Failed";
+}
+
+std::optional<WallTime> final_time(const std::vector<PhaseTime>& phases) noexcept {
+    const auto found = std::find_if(phases.begin(), phases.end(), [](const PhaseTime& each) {
+        return is_final_phase(each.phase.view());
+    });
+    return found == phases.end() ? std::nullopt : std::optional{found->at};
+}
+
 Status read_json(JsonValue value, Condition& target) {
     return read_members(value, Field{"type", target.type}, Field{"status", target.status},
                         Field{"reason", target.reason}, Field{"message", target.message},

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <string_view>
 
 #include "kube/objects/read_meta.h"
 #include "kube/objects/read_pod.h"
@@ -61,10 +60,6 @@ struct Beat {
     std::optional<WallTime>& at;
 };
 
-bool is_final_phase(std::string_view phase) noexcept {
-    return phase == "Succeeded" || phase == "Failed";
-}
-
 }  // namespace
 
 bool MoveRecord::is_final() const noexcept {
@@ -73,6 +68,16 @@ bool MoveRecord::is_final() const noexcept {
 
 bool PodRecord::is_final() const noexcept {
     return is_final_phase(phase.view());
+}
+
+std::optional<WallTime> end_of_launcher(const PodRecord& pod) noexcept {
+    std::optional<WallTime> launcher;
+    std::optional<WallTime> others;
+    for (const auto& container : pod.containers) {
+        auto& end = container.name == "compute" ? launcher : others;
+        end = std::max(end, container.finished);
+    }
+    return launcher || !pod.is_final() ? launcher : others;
 }
 
 [[nodiscard]] static Status read_json(JsonValue value, MoveState& target) {

@@ -104,6 +104,10 @@ struct PodRecord {
     bool operator==(const PodRecord&) const = default;
 };
 
+/// When the container of a launcher that is the launcher ended. Others may end while the guest runs
+/// on, and count only of a pod that is final and tells nothing of that one.
+[[nodiscard]] std::optional<WallTime> end_of_launcher(const PodRecord& pod) noexcept;
+
 /// A v1 Node.
 struct NodeRecord {
     ObjectMeta meta;

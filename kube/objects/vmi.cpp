@@ -211,12 +211,14 @@ struct DiskTexts {
 };
 
 /// What is told of how it is, read into what is given.
-auto status_into(Vmi& vmi, ActivePods& active_pods, QuantityText& memory, DiskTexts& disks) {
+auto status_into(Vmi& vmi, ActivePods& active_pods, QuantityText& memory, DiskTexts& disks,
+                 std::vector<PhaseTime>& phases) {
     return Nested{"status",
                   Field{"phase", vmi.phase},
                   Field{"reason", vmi.reason},
                   Field{"nodeName", vmi.node},
                   Field{"evacuationNodeName", vmi.evacuation_node},
+                  Field{"phaseTransitionTimestamps", phases},
                   Field{"activePods", active_pods},
                   Field{"conditions", vmi.conditions},
                   Field{"migrationState", vmi.migration},
@@ -244,6 +246,7 @@ Result<Vmi> decode_vmi(JsonObject& object) {
     std::vector<SharedText> probe;
     Keys liveness{probe};
     ActivePods active_pods{vmi.active_pods};
+    std::vector<PhaseTime> phases;
     const Nested cpu{"cpu", Field{"model", vmi.cpu_model}, Field{"features", vmi.cpu_features},
                      Field{"dedicatedCpuPlacement", demands.dedicated_cpus}};
     const Nested spec{
@@ -263,7 +266,8 @@ Result<Vmi> decode_vmi(JsonObject& object) {
     auto status = object.read(
         metadata(vmi.meta, Field{"labels", vmi.labels}, Field{"deletionTimestamp", vmi.deletion},
                  Nested{"annotations", Field{"kubevirt.io/eviction-source", vmi.eviction_source}}),
-        spec, status_into(vmi, active_pods, memory_now, disks));
+        spec, status_into(vmi, active_pods, memory_now, disks, phases));
+    vmi.ended = final_time(phases);
     vmi.liveness_probe = !probe.empty();
     demands.tell(vmi);
     disks.tell(vmi, demands.devices.disks);

@@ -102,6 +102,7 @@ struct Vmi {
     /// "nodeAffinity", "launchSecurity", …. Preferences do not.
     std::vector<std::string> other_demands;
     std::optional<WallTime> deletion;
+    std::optional<WallTime> ended;  ///< when it came to Succeeded or Failed
 
     bool operator==(const Vmi&) const = default;
 };
