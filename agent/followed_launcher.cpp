@@ -15,6 +15,8 @@ using migration::StepOutcome;
 constexpr std::chrono::seconds watch_lag{1};
 /// The kubelet looks each 10 s, and the agent each 5 s while nothing is near.
 constexpr std::chrono::seconds kubelet_looks_within{15};
+/// The leader's watch of a pod may be so far behind what its launcher was told.
+constexpr std::chrono::seconds deletion_seen_within{3};
 /// Of a launcher that answers: a mark is to become a request in 250 ms.
 constexpr std::chrono::milliseconds numbers_within{150};
 /// Measuring costs the guest's host a little.
@@ -141,6 +143,8 @@ void FollowedLauncher::take(const EvacuationFacts& facts, const Clock& clock) {
         next_evacuation_ = now + std::clamp(*facts.next_evacuation - clock.wall(), -most, most);
     }
     if (facts.pod) {
+        const bool with_mark = !pod_ || now - followed_since_ <= deletion_seen_within;
+        deleted_first_ = deleted_first_ || (facts.pod->deletion_grace && with_mark);
         pod_ = facts.pod;
     }
     if (facts.vmi) {
@@ -262,8 +266,9 @@ migration::StopTimes FollowedLauncher::times() const {
         times.deletion_grace = pod_->deletion_grace;
         times.launcher_grace = pod_->launcher_grace;
     }
-    // Who deletes a pod by the API says himself how long it has.
-    if (!pod_ || !pod_->deletion_grace) {
+    // Who deletes a pod by the API says himself how long it has; but what the kubelet gave before
+    // that only ever gets less.
+    if (!deleted_first_) {
         times.kubelet_grace = kubelet_grace_;
     }
     if (node_ends_) {

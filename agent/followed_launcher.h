@@ -144,6 +144,7 @@ private:
     bool vmi_told_ = false;
     bool liveness_kill_ = false;  ///< its leader read so
     std::optional<ToldPod> pod_;
+    bool deleted_first_ = false;  ///< its pod by the API, before or as it was told to stop
     migration::MigrationSettings numbers_;
     std::optional<std::chrono::milliseconds> downtime_;
     migration::CopiedDisks disks_;  ///< as its leader tells

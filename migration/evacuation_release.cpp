@@ -103,12 +103,13 @@ std::optional<EvacuationOrder> Evacuation::taking_back() const {
 }
 
 /// Of what is released. What there was no time to take back may begin yet, as what was left alone
-/// may, and while it runs no guest is asked to shut down. One in post-copy is never aborted.
+/// may, and what was asked for in a call that nobody has answered; and while it runs no guest is
+/// asked to shut down. One in post-copy is never aborted.
 std::optional<EvacuationOrder> Evacuation::left_behind() const {
     if (launcher_.post_copy) {
         return std::nullopt;
     }
-    if (cut_short_ && launcher_.alive) {
+    if ((cut_short_ || perhaps_requested_) && launcher_.alive) {
         return taking_back();
     }
     return mark_stays() ? removal() : std::nullopt;

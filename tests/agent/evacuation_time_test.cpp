@@ -325,6 +325,31 @@ TEST_F(EvacuationTimeTest, MarkThatNoAgentSawCountsFromWhenOneWasThere) {
     EXPECT_EQ(left("p1"), 35s) << "a launcher that came since";
 }
 
+/// A kubelet that evicts gives no more because the pod is deleted, too.
+TEST_F(EvacuationTimeTest, ADeletionAfterAnEvictionGivesNoMoreTime) {
+    for (const bool with_mark : {false, true}) {
+        start_agent();
+        evacuations = std::make_unique<Evacuations>(
+            Evacuations::Options{.node = "n1", .kubelet_grace = [](auto) { return 25s; }}, clock,
+            *metrics, [] {});
+        hear_rules();
+        vm("a");
+        say("p1", marked("a"));
+        turn();
+        const auto marked_at = clock.steady();
+        const auto tell_pod = [this](std::optional<std::chrono::seconds> deletion) {
+            evacuations->take(EvacuationFacts{
+                .vmi_uid = "uid-a",
+                .pod = ToldPod{.name = "p", .phase = "Running", .deletion_grace = deletion}});
+        };
+        tell_pod(std::nullopt);
+        pass(with_mark ? 1s : 5s);
+        tell_pod(60s);
+        EXPECT_EQ(evacuations->followed().at("p1").machine().stop_by(),
+                  marked_at + (with_mark ? 35s : 15s));
+    }
+}
+
 /// The kubelet and the agent do not look in the same moment.
 TEST_F(EvacuationTimeTest, WhatTheKubeletGivesCountsThoughItIsSeenALittleLater) {
     std::optional<std::chrono::seconds> gives;

@@ -157,6 +157,26 @@ TEST_F(EvacuationEndTest, AnEvictionThatIsUnderWayWhenItIsGivenUpIsTakenBack) {
     }
 }
 
+/// The API server may carry out what it was asked for long after nobody waits for its answer.
+TEST_F(EvacuationEndTest, AMoveThatComesOfAnUnansweredCallAfterAllWasTakenBackIsTakenBackToo) {
+    mark();
+    expect_read(movable());
+    expect_list({});
+    expect(Step::dry_run, StepOutcome::done);
+    expect(Step::evict, StepOutcome::unavailable);
+    machine.saw_outlook(moved_in(60min), now);
+    ASSERT_EQ(machine.state(), State::given_up);
+    pass(250ms);
+    expect(Step::cancel_mark, StepOutcome::done);
+    expect_list({});
+    ASSERT_EQ(machine.state(), State::released);
+    pass(1s);
+    EXPECT_FALSE(next());
+    moves({{.name = "k-1", .phase = MovePhase::running, .target_pod = "p-1"}});
+    EXPECT_EQ(machine.state(), State::released);
+    expect(Step::delete_move, StepOutcome::done, "k-1");
+}
+
 /// KubeVirt shows it as failed, with a deletionTimestamp, before it is gone.
 TEST_F(EvacuationEndTest, AMigrationThatIsBeingDeletedIsNotTakenForOneThatFailed) {
     for (const auto phase : {MovePhase::running, MovePhase::failed}) {
