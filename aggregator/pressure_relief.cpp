@@ -138,7 +138,7 @@ Task<> PressureRelief::look() {
     migration::ReliefPolicy policy;
     const bool settled = between(led_since_, clock_.steady()) >= before_first;
     if (acts() && settled) {
-        auto idle = view_.idle(policy);
+        auto idle = view_.idle(policy, led_since_);
         for (auto& each : idle) {
             co_await take_back(std::move(each));
         }

@@ -57,7 +57,11 @@ void ReliefView::take(const kube::Informer<kube::Migration>::Change& change) {
         reliefs_.erase(move->meta.uid);
         return;
     }
-    auto& known = reliefs_[move->meta.uid];
+    const auto [entry, is_new] = reliefs_.try_emplace(move->meta.uid);
+    auto& known = entry->second;
+    if (is_new) {
+        known.seen = clock_.steady();
+    }
     if (move->is_final() && (!known.move || !known.move->is_final())) {
         known.ended = clock_.steady();
     }
@@ -108,10 +112,12 @@ kube::Informer<kube::Vmi>::Pointer ReliefView::vmi_on(std::string_view node,
     return same ? vmi : nullptr;
 }
 
-bool ReliefView::is_at_ease(std::string_view node, const migration::ReliefPolicy& policy) const {
+bool ReliefView::is_at_ease(std::string_view node, const migration::ReliefPolicy& policy,
+                            SteadyTime led_since) const {
     const auto now = clock_.steady();
     const auto warned = warned_.find(node);
-    if (warned != warned_.end() && between(warned->second, now) < policy.calm) {
+    const auto last = warned == warned_.end() ? led_since : std::max(warned->second, led_since);
+    if (between(last, now) < policy.calm) {
         return false;
     }
     const auto* told = sources_.registry.find(node);
@@ -137,7 +143,9 @@ bool ReliefView::has_target_pod(const kube::Migration& move, const kube::Vmi* vm
                                          });
 }
 
-std::vector<ReliefView::Idle> ReliefView::idle(const migration::ReliefPolicy& policy) const {
+std::vector<ReliefView::Idle> ReliefView::idle(const migration::ReliefPolicy& policy,
+                                               SteadyTime led_since) const {
+    const auto now = clock_.steady();
     std::vector<Idle> idle;
     for (const auto& [uid, relief] : reliefs_) {
         const auto& move = *relief.move;
@@ -147,10 +155,9 @@ std::vector<ReliefView::Idle> ReliefView::idle(const migration::ReliefPolicy& po
             continue;
         }
         const auto node = move.annotations.find(std::string{cluster::relieved_node_annotation});
-        const migration::ReliefWait wait{
-            .has_pod = has_target_pod(move, vmi.get()),
-            .age = move.creation ? since(*move.creation) : milliseconds{0},
-            .pressed = !node || !is_at_ease(*node, policy)};
+        const migration::ReliefWait wait{.has_pod = has_target_pod(move, vmi.get()),
+                                         .age = between(relief.seen, now),
+                                         .pressed = !node || !is_at_ease(*node, policy, led_since)};
         if (const auto why = migration::recall_of(wait, policy)) {
             idle.push_back(
                 {.move = relief.move, .vmi_uid = vmi ? vmi->meta.uid : std::string{}, .why = *why});

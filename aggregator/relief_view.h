@@ -70,14 +70,17 @@ public:
         std::string vmi_uid;  ///< empty: it is gone
         migration::ReliefRecall why{};
     };
-    /// Without those on which a VM relies that has to leave.
-    [[nodiscard]] std::vector<Idle> idle(const migration::ReliefPolicy& policy) const;
+    /// Without those on which a VM relies that has to leave. Who has led since `led_since` does not
+    /// know what the leader before him was warned of.
+    [[nodiscard]] std::vector<Idle> idle(const migration::ReliefPolicy& policy,
+                                         SteadyTime led_since) const;
     /// The launcher of the VMI of that uid was told to stop.
     [[nodiscard]] bool is_told_to_stop(std::string_view vmi_uid) const;
 
 private:
     struct Relief {
         Move move;
+        SteadyTime seen{};   ///< first; clocks of other machines differ
         SteadyTime ended{};  ///< of one that is final
     };
     /// What the migrations say.
@@ -95,8 +98,8 @@ private:
     [[nodiscard]] bool has_target_pod(const kube::Migration& move, const kube::Vmi* vmi) const;
     /// Its agent is heard, and expects nothing, for long enough: one that began anew knows no
     /// trend.
-    [[nodiscard]] bool is_at_ease(std::string_view node,
-                                  const migration::ReliefPolicy& policy) const;
+    [[nodiscard]] bool is_at_ease(std::string_view node, const migration::ReliefPolicy& policy,
+                                  SteadyTime led_since) const;
 
     Sources sources_;
     const Clock& clock_;

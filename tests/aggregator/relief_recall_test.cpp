@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "aggregator/pressure_relief.h"
+#include "cluster/relief_facts.h"
 #include "tests/aggregator/relief_fixture.h"
 
 namespace scout::aggregator {
@@ -62,6 +63,37 @@ TEST_F(ReliefRecallTest, AMoveThatIsNotNeededAnyMoreIsTakenBackUnlessItIsHandedO
     end(1, "Scheduling");
     pass(1s);
     EXPECT_THAT(deletes, SizeIs(1)) << "its VMI says that it is handed off";
+}
+
+/// The one before it may have been warned a moment ago.
+TEST_F(ReliefRecallTest, ALeaderThatIsNewCallsNoNodeAtEase) {
+    api.put(migrations_kind,
+            {{"metadata",
+              {{"namespace", "shop"},
+               {"name", "virt-scout-forecast-1"},
+               {"uid", "made by another"},
+               {"annotations", {{std::string{cluster::relieved_node_annotation}, "n1"}}}}},
+             {"spec", {{"vmiName", "web"}}},
+             {"status", {{"phase", "Scheduling"}}}});
+    lead();
+    tell("n1", false);
+    pass(239s);
+    EXPECT_THAT(deletes, IsEmpty()) << "5 min since it leads are not over";
+    pass(1s);
+    EXPECT_THAT(deletes, SizeIs(1));
+}
+
+/// Machines' clocks are not the same.
+TEST_F(ReliefRecallTest, HowLongAMoveWaitsIsCountedByTheLeadersOwnClock) {
+    lead();
+    press({"web"});
+    stored[0]["metadata"].as_object()["creationTimestamp"] = rfc3339(clock.wall() - 1h);
+    end(0, "Pending");
+    pass(119s);
+    press({"web"});
+    EXPECT_THAT(deletes, IsEmpty());
+    pass(1s);
+    EXPECT_THAT(deletes, SizeIs(1));
 }
 
 /// With hotplugged volumes it stays Pending until they are attached.
