@@ -14,12 +14,22 @@ struct Change {
     std::string_view words;
 };
 
+/// Kubernetes sets it by what is wrong with the node: pressure, no network, no word of its kubelet.
+bool is_of_the_nodes_state(const Reason& reason) {
+    return std::any_of(reason.keys.begin(), reason.keys.end(), [](const std::string& key) {
+        return key.starts_with("node.kubernetes.io/");
+    });
+}
+
 /// None: nothing does, or not without another host or a restart that changes the guest.
-std::optional<Change> change_for(ReasonCode code) {
-    switch (code) {
+std::optional<Change> change_for(const Reason& reason) {
+    switch (reason.code) {
         case ReasonCode::unschedulable:
             return Change{1, "let the node take VMs again"};
         case ReasonCode::taint:
+            if (is_of_the_nodes_state(reason)) {
+                return Change{64, "mend what the node's own taint says of it"};
+            }
             return Change{2, "take the taint away, or let the VM tolerate it"};
         case ReasonCode::host_port:
         case ReasonCode::resources:
@@ -57,7 +67,7 @@ std::optional<Way> way_to(const NodeAnswer& answer) {
         if (reason.layer != Layer::stock || reason.code == ReasonCode::not_comparable) {
             continue;
         }
-        const auto change = change_for(reason.code);
+        const auto change = change_for(reason);
         if (!change) {
             return std::nullopt;
         }

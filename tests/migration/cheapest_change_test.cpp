@@ -39,6 +39,25 @@ TEST(CheapestChangeTest, TheNodeWithTheLeastInItsWay) {
               "on b: move other pods away");
 }
 
+/// It says what is wrong with the node: a VM that tolerated it would go there all the same.
+TEST(CheapestChangeTest, ATaintOfANodesStateIsMendedAndNotTakenAway) {
+    const auto tainted = [](std::string key) {
+        auto answer = refused("a", {});
+        refuse(answer.comparison, {.code = ReasonCode::taint,
+                                   .layer = Layer::stock,
+                                   .text = "x",
+                                   .keys = {std::move(key)}});
+        return answer;
+    };
+    EXPECT_EQ(change({tainted("node.kubernetes.io/memory-pressure")}),
+              "on a: mend what the node's own taint says of it");
+    EXPECT_EQ(change({tainted("example.org/gpu"), refused("b", {ReasonCode::resources})}),
+              "on a: take the taint away, or let the VM tolerate it");
+    EXPECT_EQ(
+        change({tainted("node.kubernetes.io/not-ready"), refused("b", {ReasonCode::resources})}),
+        "on b: move other pods away");
+}
+
 TEST(CheapestChangeTest, WhatNoChangeMendsIsNoWay) {
     EXPECT_EQ(change({refused("a", {ReasonCode::unschedulable, ReasonCode::vendor}),
                       refused("b", {ReasonCode::unschedulable}, Verdict::cannot),
