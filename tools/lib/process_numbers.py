@@ -25,9 +25,9 @@ def row(what, measured, peer, ratio, must_be, met):
           f"{'met' if met else 'NOT MET'}", flush=True)
 
 
-def median_seconds(command):
+def median_seconds(command, runs=RUNS):
     times = []
-    for _ in range(RUNS):
+    for _ in range(runs):
         begun = time.perf_counter()
         subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
         times.append(time.perf_counter() - begun)
