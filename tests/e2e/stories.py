@@ -149,8 +149,8 @@ class TwoReplicasTest(StoryTest):
         self.addCleanup(self.start_replica, name)
 
 
-def run_stories(usage):
-    """The stories of the file that is run, with its arguments."""
+def run_stories(usage, what="cluster", missing=""):
+    """The stories of the file that is run, with its arguments; `missing` is what keeps them from being played."""
     if len(sys.argv) < 4:
         sys.exit(usage)
     ClusterTest.bin, ClusterTest.launchers_program, built = (Path(sys.argv.pop(1)) for _ in range(3))
@@ -160,7 +160,12 @@ def run_stories(usage):
                       (ClusterTest.bed_program, "tools/lib/bed.sh"),
                       (ClusterTest.data / "kubevirt/crds", "SCOUT_TEST_DATA"),
                       (Path(shutil.which("kubectl") or "kubectl"), "install it")):
-        if not file.exists():
-            print(f"no cluster: {file} is not there ({how})")
-            sys.exit(0)
-    unittest.main(verbosity=2)
+        if not missing and not file.exists():
+            missing = f"{file} is not there ({how})"
+    if missing:
+        print(f"no {what}: {missing}")
+        sys.exit(0)
+    try:
+        unittest.main(verbosity=2)
+    except KeyboardInterrupt:
+        sys.exit(130)

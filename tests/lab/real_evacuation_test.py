@@ -8,19 +8,14 @@ usage: real_evacuation_test.py BIN LAUNCHERS BED [unittest options]
 environment: SCOUT_BED, if given, is the bed; SCOUT_TEST_DATA has KubeVirt's definitions
 """
 
-import os
 import re
-import shutil
 import sys
-import unittest
 import urllib.request
-from pathlib import Path
 
 from hosts import HERE, Lab, missing_part
 
 sys.path.insert(0, str(HERE.parent / "e2e"))
-from cluster import ClusterTest  # noqa: E402
-from stories import StoryTest, seconds_between  # noqa: E402
+from stories import StoryTest, run_stories, seconds_between  # noqa: E402
 
 import guests  # noqa: E402
 from guests import Guest  # noqa: E402
@@ -76,14 +71,14 @@ class RealEvacuationTest(StoryTest):
         """What happened to it, in seconds since the mark."""
         story = self.told(name)
         mark = next(one for one in story if one["event"] == "mark")
-        print(f"\n{title}")
+        print(f"\n{title}: killed {KILLED_AFTER} s after its mark, and the last {RESERVE} s are its own")
         last = None
         for one in story:
             by = f"by {one['by']}" if one.get("by") else ""
             more = " ".join(filter(None, (one.get("phase"), one.get("answer"), by, one.get("text"))))
             said = f"{one['event']:20} {more}".rstrip()
             if said != last:
-                print(f"  {seconds_between(mark, one):8.3f} s  {one.get('node', ''):7} {said[:110]}")
+                print(f"  {seconds_between(mark, one):8.3f} s  {one.get('node', ''):7} {said[:160]}")
             last = said
 
     def test_1_a_vm_is_moved_before_its_node_kills_it(self):
@@ -119,24 +114,5 @@ class RealEvacuationTest(StoryTest):
         self.assertEqual(self.told("big", "guest-killed"), [])
 
 
-def main():
-    if len(sys.argv) < 4:
-        sys.exit(__doc__)
-    ClusterTest.bin, ClusterTest.launchers_program, built = (Path(sys.argv.pop(1)) for _ in range(3))
-    ClusterTest.bed_program = Path(os.environ.get("SCOUT_BED") or built)
-    ClusterTest.data = Path(os.environ.get("SCOUT_TEST_DATA") or "absent")
-    missing = missing_part()
-    for file, how in ((ClusterTest.launchers_program, "tools/lib/launchers.sh"),
-                      (ClusterTest.bed_program, "tools/lib/bed.sh"),
-                      (ClusterTest.data / "kubevirt/crds", "SCOUT_TEST_DATA"),
-                      (Path(shutil.which("kubectl") or "kubectl"), "install it")):
-        if not missing and not file.exists():
-            missing = f"{file} is not there ({how})"
-    if missing:
-        print(f"no lab: {missing}")
-        sys.exit(0)
-    unittest.main(verbosity=2)
-
-
 if __name__ == "__main__":
-    main()
+    run_stories(__doc__, "lab", missing_part())

@@ -7,8 +7,9 @@
 prepare_story() {
     command -v kubectl >/dev/null || die "there is no kubectl: install it, any version of the last years"
     [[ -d ${SCOUT_TEST_DATA:-}/kubevirt/crds ]] ||
-        die "expected KubeVirt's definitions in kubevirt/crds of the folder SCOUT_TEST_DATA," \
-            "found '${SCOUT_TEST_DATA:-}'"
+        die "expected KubeVirt's definitions in kubevirt/crds of the folder SCOUT_TEST_DATA, found" \
+            "'${SCOUT_TEST_DATA:-}': a file NAME.json of each that 'kubectl get crd -o name | grep kubevirt.io' names in" \
+            "a cluster with KubeVirt, with what 'kubectl get crd NAME -o json' prints"
 
     begin "packages"
     check_disk
