@@ -55,7 +55,7 @@ int run_why(Session& session, const Request& request) {
         }();
         return story ? session.show(*story) : session.fail_with(story.error());
     }
-    const auto dump = session.records();
+    const auto dump = session.stories();
     if (!dump) {
         return session.fail_with(Error{dump.error()}.within("why"));
     }

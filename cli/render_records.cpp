@@ -136,8 +136,20 @@ json::object json_move(const cluster::PastMove& move) {
     return object;
 }
 
+/// "shop/web, VMI Running"
+std::string vm_text(const cluster::CauseStory& story) {
+    return story.vmi +
+           (story.vmi_phase.empty() ? ", whose VMI is gone" : ", VMI " + story.vmi_phase) +
+           (story.mark.empty()
+                ? ""
+                : ", marked to leave " + story.mark + " and not being moved: see scoutctl stuck");
+}
+
 /// "node-pressure, ephemeral-storage (certain)"
 std::string cause_text(const migration::CauseAnswer& answer) {
+    if (answer.cause == migration::Cause::unknown) {
+        return std::string(to_string(*answer.cause));
+    }
     if (!answer.cause) {
         return answer.ended ? "none: the launcher ended because its VM moved away"
                             : "none: nothing ends it";
@@ -226,6 +238,7 @@ json::value to_json(const cluster::CauseStory& answer) {
     auto object = json_answer();
     object["vmi"] = json_text(answer.vmi);
     object["vmiPhase"] = json_text_or_null(answer.vmi_phase);
+    object["mark"] = json_text_or_null(answer.mark);
     object["pod"] = json_text_or_null(answer.pod);
     object["podPhase"] = json_text_or_null(answer.pod_phase);
     object["node"] = json_text_or_null(answer.node);
@@ -244,10 +257,7 @@ json::value to_json(const cluster::CauseStory& answer) {
 }
 
 std::string to_table(const cluster::CauseStory& answer, const TableStyle& style) {
-    auto out = field("VM",
-                     answer.vmi + (answer.vmi_phase.empty() ? ", whose VMI is gone"
-                                                            : ", VMI " + answer.vmi_phase),
-                     style) +
+    auto out = field("VM", vm_text(answer), style) +
                field("Launcher", launcher_text(answer), style) +
                field("Cause", cause_text(answer.answer), style);
     return out + (style.wide ? all_lines(answer, style) : short_lines(answer, style));

@@ -100,6 +100,10 @@ Result<cluster::RecordDump> Session::records() {
     return told<cluster::RecordDump>(&cluster::read_records, &cluster::read_live_records);
 }
 
+Result<cluster::RecordDump> Session::stories() {
+    return told<cluster::RecordDump>(&cluster::read_records, &cluster::read_live_stories);
+}
+
 template <class Dump>
 Result<Dump> Session::told(ReadFiles<Dump> of_files, ReadLive<Dump> of_server) {
     if (!asks_dump()) {

@@ -99,6 +99,8 @@ public:
     /// The same as who looks back needs it. What cannot be used is told on stderr. Errors beside:
     /// invalid, if neither a dump nor the API server is asked.
     [[nodiscard]] Result<cluster::RecordDump> records();
+    /// The same with what find_story() needs besides.
+    [[nodiscard]] Result<cluster::RecordDump> stories();
     [[nodiscard]] const Clock& clock() const noexcept { return *surroundings_.clock; }
     [[nodiscard]] bool asks_dump() const noexcept { return dump_.live || !dump_.paths.empty(); }
     [[nodiscard]] bool asks_live() const noexcept { return dump_.live; }

@@ -8,6 +8,7 @@
 #include "base/edit_distance.h"
 #include "cluster/cause_facts.h"
 #include "cluster/name_list.h"
+#include "cluster/unseen_end.h"
 #include "cluster/vm_placement.h"
 
 namespace scout::cluster {
@@ -174,6 +175,14 @@ const kube::VmiRecord* vmi_of(const Records& records, const Subject& subject) {
     return found == records.vmis.end() ? nullptr : &*found;
 }
 
+void tell(CauseStory& story, const LauncherSeen& launcher, migration::CauseAnswer answer) {
+    story.pod = launcher.name;
+    story.node = launcher.pod == nullptr ? std::string{} : launcher.pod->node.str();
+    story.pod_phase = launcher.pod == nullptr ? std::string{} : launcher.pod->phase.str();
+    story.ended = launcher.pod == nullptr ? std::nullopt : end_of(*launcher.pod);
+    story.answer = std::move(answer);
+}
+
 /// The launcher to speak of: the one that the VMI runs in first, then the others.
 void tell_launcher(CauseStory& story, const Records& records, const Subject& subject,
                    const kube::VmiRecord* vmi) {
@@ -182,31 +191,41 @@ void tell_launcher(CauseStory& story, const Records& records, const Subject& sub
         return vmi != nullptr && each.pod != nullptr && each.pod->node == vmi->node &&
                each.pod->vmi_uid == vmi->meta.uid && each.pod->phase == "Running";
     });
-    bool told = false;
+    const LauncherSeen none{
+        .space = subject.space, .name = {}, .vmi_name = subject.vmi_name, .pod = nullptr};
+    const auto* told = &none;
     for (const auto& launcher : launchers) {
         auto answer = migration::find_cause(cause_facts(records, launcher, vmi));
         const bool gone = launcher.pod == nullptr;  // and perhaps a target that never ran
         const bool has_cause = answer.cause && !(gone && answer.cause == migration::Cause::unknown);
-        if (!has_cause && (told || (gone && subject.pod.empty()))) {
+        if (!has_cause && (told != &none || (gone && subject.pod.empty()))) {
             continue;
         }
-        story.pod = launcher.name;
-        story.node = launcher.pod == nullptr ? std::string{} : launcher.pod->node.str();
-        story.pod_phase = launcher.pod == nullptr ? std::string{} : launcher.pod->phase.str();
-        story.ended = launcher.pod == nullptr ? std::nullopt : end_of(*launcher.pod);
-        story.answer = std::move(answer);
-        told = true;
+        tell(story, launcher, std::move(answer));
+        told = &launcher;
         if (has_cause) {
             return;
         }
     }
-    if (!told) {
-        story.answer = migration::find_cause(cause_facts(
-            records,
-            {.space = subject.space, .name = {}, .vmi_name = subject.vmi_name, .pod = nullptr},
-            vmi));
+    if (told == &none) {
         story.node = vmi == nullptr ? std::string{} : vmi->node.str();
     }
+    auto facts = cause_facts(records, *told, vmi);
+    if (subject.pod.empty() && vmi != nullptr) {
+        facts.unseen = unseen_end(records, *vmi, launchers);
+    }
+    story.answer = migration::find_cause(facts);
+}
+
+/// Of marks only those that no migration follows now.
+std::string left_mark(const Records& records, const kube::VmiRecord& vmi) {
+    const bool moves =
+        (vmi.move && vmi.move->is_under_way()) ||
+        std::any_of(records.moves.begin(), records.moves.end(), [&vmi](const auto& move) {
+            return move.meta.space == vmi.meta.space && move.vmi_name == vmi.meta.name &&
+                   !move.is_final();
+        });
+    return moves ? std::string{} : vmi.evacuation_node.str();
 }
 
 std::vector<PastMove> past_moves(const Records& records, const Subject& subject,
@@ -258,7 +277,10 @@ Result<CauseStory> find_story(const Records& records, std::string_view name) {
     const auto* vmi = vmi_of(records, *subject);
     CauseStory story;
     story.vmi = subject->vmi();
-    story.vmi_phase = vmi == nullptr ? std::string{} : vmi->phase.str();
+    if (vmi != nullptr) {
+        story.vmi_phase = vmi->phase.str();
+        story.mark = left_mark(records, *vmi);
+    }
     tell_launcher(story, records, *subject, vmi);
     story.moves = past_moves(records, *subject, vmi);
     return story;

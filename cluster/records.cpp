@@ -9,6 +9,7 @@
 #include "cluster/dump_reader.h"
 #include "cluster/dump_walk.h"
 #include "kube/json.h"
+#include "kube/objects/read_meta.h"
 
 namespace scout::cluster {
 namespace {
@@ -56,6 +57,7 @@ private:
     DumpWalk walk_;
     KnownObjects<kube::NodeRecord> nodes_;
     KnownObjects<kube::KubeVirt> kubevirts_;
+    KnownObjects<VmRecord> vms_;
     KnownObjects<kube::VmiRecord> vmis_;
     KnownObjects<kube::MoveRecord> moves_;
     KnownObjects<kube::PodRecord> launchers_;
@@ -85,6 +87,9 @@ Result<bool> RecordReader::decode(kube::JsonObject& object, std::string_view gro
 }
 
 Result<bool> RecordReader::decode_of_kubevirt(kube::JsonObject& object, std::string_view kind) {
+    if (kind == "VirtualMachine") {
+        return vms_.put(walk_, decode_vm_record(object));
+    }
     if (kind == "VirtualMachineInstance") {
         return vmis_.put(walk_, kube::decode_vmi_record(object));
     }
@@ -141,6 +146,7 @@ RecordDump RecordReader::take() {
     RecordDump dump;
     dump.records = {.nodes = nodes_.take(),
                     .kubevirts = kubevirts_.take(),
+                    .vms = vms_.take(),
                     .vmis = vmis_.take(),
                     .moves = moves_.take(),
                     .launchers = launchers_.take(),
@@ -155,6 +161,12 @@ RecordDump RecordReader::take() {
 }
 
 }  // namespace
+
+Result<VmRecord> decode_vm_record(kube::JsonObject& object) {
+    VmRecord vm;
+    auto status = object.read(metadata(vm.meta, kube::Field{"creationTimestamp", vm.creation}));
+    return kube::decoded(std::move(vm), std::move(status));
+}
 
 Result<RecordDump> read_records(const std::vector<std::filesystem::path>& paths,
                                 const DumpProgress& progress, const DumpLimits& limits) {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 #include "base/clock.h"
@@ -16,11 +17,23 @@
 
 namespace scout::cluster {
 
+/// A kubevirt.io/v1 VirtualMachine, of which only the age is asked.
+struct VmRecord {
+    kube::ObjectMeta meta;
+    std::optional<WallTime> creation;
+
+    bool operator==(const VmRecord&) const = default;
+};
+
+/// Errors: invalid, with the path of what is wrong.
+[[nodiscard]] Result<VmRecord> decode_vm_record(kube::JsonObject& object);
+
 /// What is known of one cluster by who looks back: what became of VMs, what waits for what. In the
 /// order of namespaces and names. What a source does not tell is absent, never assumed.
 struct Records {
     std::vector<kube::NodeRecord> nodes;
     std::vector<kube::KubeVirt> kubevirts;
+    std::vector<VmRecord> vms;  ///< for find_story()
     std::vector<kube::VmiRecord> vmis;
     std::vector<kube::MoveRecord> moves;
     std::vector<kube::PodRecord> launchers;
@@ -44,6 +57,12 @@ struct RecordDump {
 /// As read_cluster(): nodes, KubeVirt objects, VMIs, their migrations, pods of virt-launcher and
 /// virt-handler, and Events.
 [[nodiscard]] Result<RecordDump> read_live_records(const kube::ClusterAccess& access,
+                                                   const Clock& clock,
+                                                   std::chrono::milliseconds limit,
+                                                   const LiveProgress& progress = {});
+
+/// With VirtualMachines too, for find_story().
+[[nodiscard]] Result<RecordDump> read_live_stories(const kube::ClusterAccess& access,
                                                    const Clock& clock,
                                                    std::chrono::milliseconds limit,
                                                    const LiveProgress& progress = {});

@@ -22,6 +22,8 @@ private:
     void judge_told();
     void judge_hints();
     void judge_silence();
+    void judge_unseen();
+    void excuse_hints();
     void decide(const Vote& vote);
     void put_first(const std::string& sentence);
 
@@ -120,7 +122,30 @@ void Judgement::judge_hints() {
     answer_.certain = false;
 }
 
+void Judgement::judge_unseen() {
+    answer_.cause = Cause::unknown;
+    say(facts_.unseen);
+    put_first(facts_.unseen);
+}
+
+/// Of what runs on, what may end a launcher is told as what it is.
+void Judgement::excuse_hints() {
+    for (const auto& vote : said_.hinted) {
+        const auto found = std::find(said_.evidence.begin(), said_.evidence.end(), vote.evidence);
+        if (found != said_.evidence.end()) {
+            *found += " (has not ended it)";
+        }
+    }
+}
+
 void Judgement::judge_silence() {
+    if (!goes() && !has_left(facts_) && facts_.pod_there) {
+        excuse_hints();
+    }
+    if (!goes() && !has_left(facts_) && !facts_.unseen.empty()) {
+        judge_unseen();
+        return;
+    }
     if (has_left(facts_) || !goes()) {
         answer_.certain = facts_.pod_there;
         put_first(left_text(facts_));

@@ -84,6 +84,9 @@ struct CauseFacts {
     bool node_closed = false;                 ///< label kubevirt.io/schedulable is not true
 
     bool events_known = false;  ///< Events are among what was read
+    /// Why it is not known what ended a launcher of the VM, though nothing ends this one; empty: it
+    /// is known that nothing did.
+    std::string unseen;
     std::vector<CauseEvent> events;
 };
 

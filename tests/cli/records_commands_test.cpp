@@ -96,7 +96,20 @@ TEST(WhyCommandTest, AnswersOfThePodWhatItAnswersOfTheVm) {
     EXPECT_EQ(vm.at("cause"), "node-pressure");
     EXPECT_EQ(vm.at("resource"), "ephemeral-storage");
     EXPECT_EQ(vm, pod);
-    EXPECT_TRUE(answer({"why", "shop/web", "--from", "night"}).at("cause").is_null());
+}
+
+TEST(WhyCommandTest, WhereTheLauncherWasNotReadTheCauseIsUnknown) {
+    const auto far = answer({"why", "shop/far", "--from", "night"});
+    EXPECT_EQ(far.at("cause"), "unknown");
+    EXPECT_FALSE(far.at("certain").as_bool());
+    EXPECT_TRUE(far.at("mark").is_null());
+    EXPECT_EQ(answer({"why", "shop/web", "--from", "night"}).at("mark"), "n2");
+
+    const auto table = scoutctl({"why", "shop/web", "--from", "night"});
+    EXPECT_EQ(table.code, 0) << table.err;
+    EXPECT_THAT(table.out, HasSubstr("marked to leave n2 and not being moved: see scoutctl stuck"));
+    EXPECT_THAT(table.out, HasSubstr("no launcher pod of it is among what was read"));
+    EXPECT_THAT(table.out, Not(HasSubstr("nothing ends it")));
 }
 
 TEST(RecordCommandsTest, RefuseWhatCannotBeAnswered) {

@@ -433,7 +433,7 @@ TEST(CauseTest, NothingEndsWhatRunsOrMovedAway) {
     const auto alive = find_cause(running);
     EXPECT_EQ(alive.cause, std::nullopt);
     EXPECT_FALSE(alive.ended);
-    EXPECT_THAT(alive.evidence, Contains(HasSubstr("DiskPressure")));
+    EXPECT_THAT(alive.evidence, Contains("node n1 has DiskPressure (has not ended it)"));
 
     auto left = launcher("Succeeded");
     left.moved_to = "n2";
@@ -475,6 +475,22 @@ TEST(CauseTest, NothingKnownIsUnknown) {
     EXPECT_EQ(answer.cause, Cause::unknown);
     EXPECT_FALSE(answer.certain);
     EXPECT_THAT(answer.evidence, Contains(HasSubstr("no Events")));
+}
+
+TEST(CauseTest, WhatEndedUnseenIsUnknownOnlyWhileNothingElseIsTold) {
+    auto facts = launcher("Running");
+    facts.unseen = "an earlier one ended";
+    EXPECT_EQ(find_cause(facts).cause, Cause::unknown);
+    EXPECT_FALSE(find_cause(facts).certain);
+    EXPECT_FALSE(find_cause(facts).ended);
+    EXPECT_EQ(find_cause(facts).evidence.front(), "an earlier one ended");
+
+    facts.disruption = "EvictionByEvictionAPI";
+    EXPECT_EQ(find_cause(facts).cause, Cause::api_eviction);
+
+    facts.disruption.clear();
+    facts.moved_to = "n2";
+    EXPECT_EQ(find_cause(facts).cause, std::nullopt) << "it left";
 }
 
 TEST(CauseTest, WordsOfOldKubelets) {

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/cause_story.h"
+
+#include <string>
+
+#include <gmock/gmock.h>
+
+#include "tests/support/temporary_folder.h"
+
+namespace scout::cluster {
+namespace {
+
+using migration::Cause;
+using testing::Contains;
+using testing::HasSubstr;
+
+/// VM ns/a on n1, of which each test reads some objects.
+class CauseStoryTest : public testing::Test {
+protected:
+    void add(const std::string& yaml) { folder.write(std::to_string(++files) + ".yaml", yaml); }
+    void add_vm(const std::string& created) {
+        add("apiVersion: kubevirt.io/v1\nkind: VirtualMachine\n"
+            "metadata: {name: a, namespace: ns, uid: vm, creationTimestamp: '" +
+            created + "'}\n");
+    }
+    void add_vmi(const std::string& status = {}) {
+        add("apiVersion: kubevirt.io/v1\nkind: VirtualMachineInstance\n"
+            "metadata: {name: a, namespace: ns, uid: a-2, "
+            "creationTimestamp: '2026-03-02T03:00:00Z'}\n"
+            "status: {phase: Running, nodeName: n1" +
+            status + "}\n");
+    }
+    void add_launcher() {
+        add("apiVersion: v1\nkind: Pod\n"
+            "metadata: {name: virt-launcher-a-new11, namespace: ns, uid: p2,\n"
+            "  creationTimestamp: '2026-03-02T03:00:01Z',\n"
+            "  labels: {kubevirt.io: virt-launcher, kubevirt.io/created-by: a-2},\n"
+            "  annotations: {kubevirt.io/domain: a}}\n"
+            "spec: {nodeName: n1}\nstatus: {phase: Running}\n");
+    }
+    void add_pressed_node() {
+        add("apiVersion: v1\nkind: Node\nmetadata: {name: n1}\n"
+            "status: {conditions: [{type: DiskPressure, status: 'True'}]}\n");
+    }
+    void add_move(const std::string& created, const std::string& phase) {
+        add("apiVersion: kubevirt.io/v1\nkind: VirtualMachineInstanceMigration\n"
+            "metadata: {name: m, namespace: ns, uid: m, creationTimestamp: '" +
+            created + "'}\nspec: {vmiName: a}\nstatus: {phase: " + phase + "}\n");
+    }
+    void add_event(const std::string& kind, const std::string& name, const std::string& uid,
+                   const std::string& at) {
+        add("apiVersion: v1\nkind: Event\nmetadata: {name: e" + std::to_string(files) +
+            ", namespace: ns}\ninvolvedObject: {kind: " + kind + ", namespace: ns, name: " + name +
+            ", uid: " + uid + "}\nreason: Killing\nmessage: Stopping container compute\n" +
+            "lastTimestamp: '" + at + "'\n");
+    }
+    [[nodiscard]] CauseStory story(const std::string& name = "ns/a") const {
+        const auto dump = read_records({folder.path()});
+        EXPECT_TRUE(dump) << dump.error().message;
+        auto story = find_story(dump->records, name);
+        EXPECT_TRUE(story) << story.error().message;
+        return story.value_or(CauseStory{});
+    }
+
+    test::TemporaryFolder folder;
+    int files = 0;
+};
+
+TEST_F(CauseStoryTest, NothingEndsWhatRunsAndIsTheFirst) {
+    add_vm("2026-03-02T02:59:59Z");
+    add_vmi();
+    add_launcher();
+    add_pressed_node();
+
+    const auto told = story().answer;
+
+    EXPECT_EQ(told.cause, std::nullopt);
+    EXPECT_TRUE(told.certain);
+    EXPECT_THAT(told.evidence, Contains("node n1 has DiskPressure (has not ended it)"));
+}
+
+TEST_F(CauseStoryTest, OfALauncherThatWasNotReadNothingIsKnown) {
+    add_vmi();
+    add_pressed_node();
+
+    const auto told = story().answer;
+
+    EXPECT_EQ(told.cause, Cause::unknown);
+    EXPECT_FALSE(told.certain);
+    EXPECT_FALSE(told.ended);
+    EXPECT_THAT(told.evidence.front(), HasSubstr("no launcher pod of it is among what was read"));
+    EXPECT_THAT(told.evidence.front(), HasSubstr("--aggregator kube:"));
+    EXPECT_THAT(told.evidence, Contains("node n1 has DiskPressure"));
+}
+
+TEST_F(CauseStoryTest, WhatIsOlderThanTheVmiSaysThatAnotherWasBefore) {
+    const auto unseen = [this](const auto& add_sign) {
+        files = 0;
+        add_vmi();
+        add_launcher();
+        add_sign();
+        const auto told = story().answer;
+        return told.cause == Cause::unknown ? told.evidence.front() : "known";
+    };
+    EXPECT_THAT(unseen([this] { add_vm("2026-02-01T00:00:00Z"); }),
+                HasSubstr("the VirtualMachine is older (2026-02-01T00:00:00Z) than this VMI"));
+    EXPECT_THAT(unseen([this] { add_move("2026-03-01T10:00:00Z", "Succeeded"); }),
+                HasSubstr("VMIM m is older"));
+    EXPECT_THAT(
+        unseen([this] { add_event("VirtualMachineInstance", "a", "a-1", "2026-03-02T03:00:05Z"); }),
+        HasSubstr("an Event Killing is about a VMI before this one"));
+    EXPECT_THAT(
+        unseen([this] { add_event("Pod", "virt-launcher-a-old11", "p1", "2026-03-02T02:59:00Z"); }),
+        HasSubstr("virt-launcher-a-old11 ended before"));
+    EXPECT_EQ(unseen([this] { add_move("2026-03-02T04:00:00Z", "Failed"); }), "known");
+    EXPECT_EQ(
+        unseen([this] { add_event("VirtualMachineInstance", "a", "a-2", "2026-03-02T03:00:05Z"); }),
+        "known");
+}
+
+TEST_F(CauseStoryTest, AskedOfTheLauncherThatRunsEarlierOnesDoNotCount) {
+    add_vm("2026-02-01T00:00:00Z");
+    add_vmi();
+    add_launcher();
+
+    EXPECT_EQ(story("virt-launcher-a-new11").answer.cause, std::nullopt);
+}
+
+TEST_F(CauseStoryTest, AMarkIsToldThatNoMigrationFollows) {
+    add_vmi(", evacuationNodeName: n1");
+    add_launcher();
+    EXPECT_EQ(story().mark, "n1");
+
+    add_move("2026-03-02T04:00:00Z", "Scheduling");
+    EXPECT_EQ(story().mark, "");
+}
+
+}  // namespace
+}  // namespace scout::cluster
