@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <set>
 #include <string>
@@ -136,6 +138,14 @@ json::object json_move(const cluster::PastMove& move) {
     return object;
 }
 
+json::object json_act(const cluster::OwnAct& act) {
+    json::object object;
+    object["at"] = json_time(act.at == WallTime{} ? std::nullopt : std::optional<WallTime>{act.at});
+    object["reason"] = json_text(act.reason);
+    object["text"] = json_text(shortened(act.text));
+    return object;
+}
+
 /// "shop/web, VMI Running"
 std::string vm_text(const cluster::CauseStory& story) {
     return story.vmi +
@@ -208,15 +218,53 @@ std::string move_text(const cluster::PastMove& move) {
            (move.ended ? ", ended " + rfc3339(*move.ended) : "");
 }
 
+/// "gave up at 2026-03-02T02:50:15Z: its launcher on n1 was told to stop, …"
+std::string act_text(const cluster::OwnAct& act) {
+    const auto deed = cluster::deed_of(act.reason);
+    return std::string{deed.empty() ? std::string_view{act.reason} : deed} +
+           (act.at == WallTime{} ? std::string{} : " at " + rfc3339(act.at)) + ": " + act.text;
+}
+
+/// The latest thing that was done; where the cause is not known, that an end was seen; or null.
+const cluster::OwnAct* deciding_act(const cluster::CauseStory& story) {
+    const bool unknown = story.answer.cause == migration::Cause::unknown;
+    const auto found =
+        std::find_if(story.acts.begin(), story.acts.end(), [unknown](const cluster::OwnAct& act) {
+            return !cluster::deed_of(act.reason).empty() ||
+                   (unknown && act.reason == cluster::end_told);
+        });
+    return found == story.acts.end() ? nullptr : &*found;
+}
+
+/// Of both the later one tells more, but for a migration after the end that the act preceded.
+bool tells_more(const cluster::PastMove& move, const cluster::OwnAct& act,
+                const std::optional<WallTime>& ended) {
+    return move.created > act.at && !(ended && act.at <= *ended && move.created > ended);
+}
+
 /// What tells most, in two lines.
 std::string short_lines(const cluster::CauseStory& story, const TableStyle& style) {
     std::string out;
-    if (!story.answer.evidence.empty()) {
+    const bool has_evidence = !story.answer.evidence.empty();
+    if (has_evidence) {
         out += field("Evidence", evidence_text(story.answer), style);
     }
-    if (!story.moves.empty()) {
-        out += field("Migration",
-                     move_text(story.moves.front()) + more_text(story.moves.size() - 1), style);
+    const auto* act = deciding_act(story);
+    const auto* move = story.moves.empty() ? nullptr : &story.moves.front();
+    auto more = story.moves.size() + story.acts.size();
+    if (has_evidence && act != nullptr && move != nullptr) {
+        if (tells_more(*move, *act, story.ended)) {
+            act = nullptr;
+        } else {
+            move = nullptr;
+        }
+    }
+    more -= (act == nullptr ? 0U : 1U) + (move == nullptr ? 0U : 1U);
+    if (act != nullptr) {
+        out += field("virt-scout", act_text(*act) + more_text(move == nullptr ? more : 0), style);
+    }
+    if (move != nullptr) {
+        out += field("Migration", move_text(*move) + more_text(more), style);
     }
     return out;
 }
@@ -225,6 +273,9 @@ std::string all_lines(const cluster::CauseStory& story, const TableStyle& style)
     std::string out;
     for (const auto& evidence : story.answer.evidence) {
         out += field("Evidence", evidence, style);
+    }
+    for (const auto& act : story.acts) {
+        out += field("virt-scout", act_text(act), style);
     }
     for (const auto& move : story.moves) {
         out += field("Migration", move_text(move), style);
@@ -253,6 +304,11 @@ json::value to_json(const cluster::CauseStory& answer) {
         moves.push_back(json_move(move));
     }
     object["migrations"] = std::move(moves);
+    json::array acts;
+    for (const auto& act : answer.acts) {
+        acts.push_back(json_act(act));
+    }
+    object["virtScout"] = std::move(acts);
     return object;
 }
 

@@ -283,6 +283,7 @@ Result<CauseStory> find_story(const Records& records, std::string_view name) {
     }
     tell_launcher(story, records, *subject, vmi);
     story.moves = past_moves(records, *subject, vmi);
+    story.acts = own_acts(records, subject->space, subject->vmi_name);
     return story;
 }
 

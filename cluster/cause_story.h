@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "cluster/own_acts.h"
 #include "cluster/records.h"
 #include "migration/cause.h"
 #include "migration/requester.h"
@@ -41,6 +42,7 @@ struct CauseStory {
     std::optional<WallTime> ended;
     migration::CauseAnswer answer;
     std::vector<PastMove> moves;  ///< the youngest first
+    std::vector<OwnAct> acts;     ///< the latest first
 };
 
 /// Of a VM ("NAMESPACE/NAME", a name that only one has, or a uid) or one of its launcher pods, also

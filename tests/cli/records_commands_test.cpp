@@ -84,9 +84,18 @@ TEST(WhyCommandTest, TellsTheStoryInAFewLines) {
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     EXPECT_THAT(outcome.out, HasSubstr("node-pressure, ephemeral-storage (certain)"));
     EXPECT_THAT(outcome.out, HasSubstr("virt-launcher-db-abcde on n1, Failed"));
-    EXPECT_THAT(outcome.out, HasSubstr("wanted by user (kubectl-create)"));
+    EXPECT_THAT(outcome.out,
+                HasSubstr("virt-scout:   gave up at 2026-03-02T02:50:15Z: its launcher"));
+    EXPECT_THAT(outcome.out, HasSubstr("; 1 more with -o wide"));
     EXPECT_THAT(outcome.out, HasSubstr("; 3 more with -o wide"));
     EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 5);
+}
+
+TEST(WhyCommandTest, WideHasActsAndMigrations) {
+    const auto outcome = scoutctl({"why", "shop/db", "--from", "night", "-o", "wide"});
+
+    EXPECT_THAT(outcome.out, HasSubstr("gave up at"));
+    EXPECT_THAT(outcome.out, HasSubstr("wanted by user (kubectl-create)"));
 }
 
 TEST(WhyCommandTest, AnswersOfThePodWhatItAnswersOfTheVm) {

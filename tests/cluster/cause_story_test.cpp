@@ -135,5 +135,32 @@ TEST_F(CauseStoryTest, AMarkIsToldThatNoMigrationFollows) {
     EXPECT_EQ(story().mark, "");
 }
 
+TEST_F(CauseStoryTest, WhatVirtScoutWroteOnVmisOfTheNameIsTold) {
+    add_vmi();
+    const auto add_act = [this](const std::string& uid, const std::string& reporter,
+                                const std::string& reason, const std::string& at) {
+        add("apiVersion: events.k8s.io/v1\nkind: Event\nmetadata: {name: e" +
+            std::to_string(files) +
+            ", namespace: ns}\nregarding: {kind: VirtualMachineInstance, namespace: ns, name: a, "
+            "uid: " +
+            uid + "}\nreportingController: " + reporter + "\nreason: " + reason +
+            "\nnote: so it was\neventTime: '" + at + "'\n");
+    };
+    const std::string own = "virt-scout.io/aggregator";
+    add_act("a-1", own, "EvacuationBegan", "2026-03-02T02:50:10.000000Z");
+    add_act("a-1", own, "EvacuationGivenUp", "2026-03-02T02:50:15.000000Z");
+    add_act("a-2", "virt-controller", "Started", "2026-03-02T03:00:05.000000Z");
+
+    const auto acts = story().acts;
+
+    ASSERT_EQ(acts.size(), 2U);
+    EXPECT_EQ(acts[0].reason, "EvacuationGivenUp");
+    EXPECT_EQ(rfc3339(acts[0].at), "2026-03-02T02:50:15Z");
+    EXPECT_EQ(acts[0].text, "so it was");
+    EXPECT_EQ(acts[1].reason, "EvacuationBegan");
+    EXPECT_EQ(deed_of("EvacuationGivenUp"), "gave up");
+    EXPECT_EQ(deed_of("MigrationRequested"), "");
+}
+
 }  // namespace
 }  // namespace scout::cluster
