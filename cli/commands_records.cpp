@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "cli/text.h"
 #include "cluster/cause_story.h"
 #include "cluster/stuck_moves.h"
+#include "kube/resource.h"
 #include "kube/timestamps.h"
 
 /// Commands that look back: `stuck` and `why`.
@@ -28,6 +30,14 @@ Result<std::optional<WallTime>> moment_of(const std::string& at) {
     return time;
 }
 
+/// Also where there is none: an API server says so, a dump does not.
+bool has_read_moves(const cluster::RecordDump& dump, bool is_live) {
+    const auto kind = kube::display_name(kube::resources::migrations());
+    return !dump.records.moves.empty() ||
+           (is_live && std::none_of(dump.left_out.begin(), dump.left_out.end(),
+                                    [&kind](const auto& each) { return each.place == kind; }));
+}
+
 }  // namespace
 
 int run_stuck(Session& session, const Request& request) {
@@ -40,7 +50,9 @@ int run_stuck(Session& session, const Request& request) {
         return session.fail_with(std::move(dump.error()).within("stuck"));
     }
     const auto at = asked->value_or(dump->moment);
-    return session.show(StuckListing{.stuck = cluster::stuck_moves(dump->records, at), .at = at});
+    const bool moves_known = has_read_moves(*dump, session.asks_live());
+    return session.show(
+        StuckListing{.stuck = cluster::stuck_moves(dump->records, at, moves_known), .at = at});
 }
 
 int run_why(Session& session, const Request& request) {

@@ -69,6 +69,7 @@ json::object json_stuck(const migration::StuckAnswer& stuck) {
     object["migration"] = json_text_or_null(stuck.move);
     object["phase"] = json_text_or_null(stuck.phase);
     object["failed"] = stuck.failed;
+    object["failure"] = json_text_or_null(shortened(stuck.failure));
     object["nextTry"] = json_time(stuck.next_try);
     object["waitingFor"] = json_text(shortened(stuck.waiting_for));
     object["advice"] = json_text(shortened(stuck.advice));

@@ -91,6 +91,15 @@ std::string missing_field(const kube::MoveRecord& move, const kube::VmiRecord* v
     return lacks(&kube::MoveState::target_sync) ? "targetState.syncAddress" : "";
 }
 
+/// By the VMIM, or by the VMI, which tells of its last one alone.
+std::string failure_of(const kube::MoveRecord& move, const kube::VmiRecord* vmi) {
+    if (move.state && !move.state->failure.empty()) {
+        return move.state->failure.str();
+    }
+    const bool of_this = vmi != nullptr && vmi->move && vmi->move->uid == move.meta.uid;
+    return of_this ? vmi->move->failure.str() : std::string{};
+}
+
 void add_target(const kube::PodRecord& pod, StuckMoveFacts& facts) {
     facts.target_pod = pod.is_final() ? std::string{} : pod.meta.name;
     const auto* scheduled = kube::find_condition(pod.conditions, "PodScheduled");
@@ -102,7 +111,7 @@ void add_target(const kube::PodRecord& pod, StuckMoveFacts& facts) {
 /// The objects by what they are asked for.
 class Index {
 public:
-    Index(const Records& records, WallTime now);
+    Index(const Records& records, WallTime now, bool moves_known);
 
     [[nodiscard]] std::vector<migration::StuckAnswer> answers() const;
 
@@ -118,6 +127,7 @@ private:
 
     const Records& records_;
     WallTime now_;
+    bool moves_known_;
     const kube::KubeVirt* kubevirt_;
     std::map<std::string, const kube::VmiRecord*> vmis_;  ///< by NAMESPACE/NAME
     std::map<std::string, Moves> moves_;                  ///< by that of their VMIs
@@ -129,8 +139,11 @@ private:
     unsigned running_ = 0;
 };
 
-Index::Index(const Records& records, WallTime now)
-    : records_(records), now_(now), kubevirt_(kubevirt_in_force(records.kubevirts)) {
+Index::Index(const Records& records, WallTime now, bool moves_known)
+    : records_(records),
+      now_(now),
+      moves_known_(moves_known),
+      kubevirt_(kubevirt_in_force(records.kubevirts)) {
     for (const auto& vmi : records.vmis) {
         vmis_.emplace(full_name(vmi.meta), &vmi);
     }
@@ -170,6 +183,7 @@ StuckMoveFacts Index::facts_of(const kube::MoveRecord& move, const kube::VmiReco
             facts.failed_at = phase.at;
         }
     }
+    facts.failure = failure_of(move, vmi);
     facts.deleting = move.deletion.has_value();
     facts.deleting_since = move.deletion.value_or(WallTime{});
     facts.backs_off = move.evacuation || move.workload_update;
@@ -259,6 +273,7 @@ StuckSurroundings Index::around(const kube::VmiRecord* vmi) const {
     StuckSurroundings around;
     around.now = now_;
     around.nodes_known = !nodes_.empty();
+    around.moves_known = moves_known_;
     around.in_cluster = running_;
     const auto limits = move_limits(kubevirt_);
     around.outbound_limit = limits.outbound;
@@ -306,8 +321,9 @@ std::vector<migration::StuckAnswer> Index::answers() const {
 
 }  // namespace
 
-std::vector<migration::StuckAnswer> stuck_moves(const Records& records, WallTime now) {
-    return Index(records, now).answers();
+std::vector<migration::StuckAnswer> stuck_moves(const Records& records, WallTime now,
+                                                bool moves_known) {
+    return Index(records, now, moves_known).answers();
 }
 
 }  // namespace scout::cluster

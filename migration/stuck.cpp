@@ -85,6 +85,10 @@ private:
     [[nodiscard]] std::string advice_to_cancel(const std::string& otherwise) const {
         return answer_.cancel.possible ? "if it shall stay: cancel the mark" : otherwise;
     }
+    [[nodiscard]] std::string advice_for_tries() const {
+        return "see why they fail: scoutctl where " + vm_.vmi + ", scoutctl why " + vm_.vmi +
+               (answer_.cancel.possible ? "; " + advice_to_cancel({}) : std::string{});
+    }
     [[nodiscard]] std::string advice_for_left() const {
         return "delete the launcher pod that is left of an earlier migration; never the one on "
                "node " +
@@ -97,6 +101,7 @@ private:
     const StuckSurroundings& around_;
     const StuckPatience& patience_;
     const StuckMoveFacts* move_;
+    BackOff tries_;
     StuckAnswer answer_;
 };
 
@@ -193,10 +198,8 @@ bool Judge::judge_waiting() {
     }
     if (move_->backs_off && answer_.next_try && around_.now < *answer_.next_try) {
         return set(vm_.mark.empty() ? StuckState::backing_off : StuckState::stale_mark,
-                   "KubeVirt's back-off after " + std::to_string(answer_.failed) +
-                       (answer_.failed == 1 ? " failed try" : " failed tries") + " (VMIM " +
-                       move_->name + " waits)",
-                   advice_to_cancel("see why the tries failed: events of the VMIMs"));
+                   "KubeVirt's back-off of VMIM " + move_->name + " after " + tries_text(tries_),
+                   advice_for_tries());
     }
     return judge_waiting_here();
 }
@@ -337,24 +340,31 @@ void Judge::judge_moveless_mark() {
 }
 
 void Judge::judge_stale_mark() {
-    const auto tries =
-        std::to_string(answer_.failed) + (answer_.failed == 1 ? " failed try" : " failed tries");
-    const bool overdue = answer_.next_try && *answer_.next_try <= around_.now;
-    auto waits = answer_.failed == 0 ? std::string{"KubeVirt's first VMIM: there is none"}
-                                     : (overdue ? "KubeVirt's next try, which is overdue, after "
-                                                : "KubeVirt's next try after ") +
-                                           tries;
-    static_cast<void>(set(StuckState::stale_mark, std::move(waits),
-                          advice_to_cancel("see why the tries failed: events of the VMIMs")));
+    if (tries_.failed == 0) {
+        static_cast<void>(around_.moves_known
+                              ? set(StuckState::stale_mark, "KubeVirt's first VMIM: there is none",
+                                    advice_to_cancel("see virt-controller's log"))
+                              : set(StuckState::stale_mark, "not known: no migrations were read",
+                                    "read the VMIMs too (kubectl get vmims -A); " +
+                                        advice_to_cancel("a migration may be under way")));
+        return;
+    }
+    const bool overdue = tries_.next_try && *tries_.next_try <= around_.now;
+    static_cast<void>(set(
+        StuckState::stale_mark,
+        (overdue ? "KubeVirt's next try, which is overdue, after " : "KubeVirt's next try after ") +
+            tries_text(tries_),
+        advice_for_tries()));
 }
 
 std::optional<StuckAnswer> Judge::judge() {
     if (vm_.deleting || vm_.phase == "Succeeded" || vm_.phase == "Failed") {
         return std::nullopt;
     }
-    const auto tries = back_off(vm_.moves);
-    answer_.failed = tries.failed;
-    answer_.next_try = tries.next_try;
+    tries_ = back_off(vm_.moves);
+    answer_.failed = tries_.failed;
+    answer_.failure = tries_.failure;
+    answer_.next_try = tries_.next_try;
     const bool found = judge_deletion() || judge_synchronizing() || judge_waiting() || judge_pod();
     if (!found && !vm_.mark.empty()) {
         judge_mark();

@@ -39,10 +39,11 @@ enum class StuckState : std::uint8_t {
 /// A VirtualMachineInstanceMigration, as far as it can be stuck.
 struct StuckMoveFacts {
     std::string name;
-    std::string phase;   ///< KubeVirt's word; empty: not seen by it yet
-    WallTime created;    ///< the epoch: not known
-    WallTime since;      ///< when it came to its phase; the epoch: not known
-    WallTime failed_at;  ///< the epoch: it has not, or not known when
+    std::string phase;    ///< KubeVirt's word; empty: not seen by it yet
+    WallTime created;     ///< the epoch: not known
+    WallTime since;       ///< when it came to its phase; the epoch: not known
+    WallTime failed_at;   ///< the epoch: it has not, or not known when
+    std::string failure;  ///< why it did; empty: it has not, or nobody says
     bool deleting = false;
     WallTime deleting_since;
     bool backs_off = false;  ///< annotated as of an evacuation or of a launcher update
@@ -89,6 +90,7 @@ struct StuckSurroundings {
     unsigned outbound_limit = 2;  ///< parallelOutboundMigrationsPerNode
     unsigned in_cluster = 0;      ///< migrations that run in the cluster now
     unsigned cluster_limit = 5;   ///< parallelMigrationsPerCluster
+    bool moves_known = true;      ///< VMIMs are among what was read
     std::string handler_trouble;  ///< why virt-handler of its node does not work; empty: it does
     WallTime now;
 };
@@ -107,6 +109,7 @@ struct StuckAnswer {
     std::string move;     ///< name of the VMIM that it is about; empty: none
     std::string phase;    ///< of that; KubeVirt's word
     unsigned failed = 0;  ///< tries of KubeVirt in a row
+    std::string failure;  ///< why the last of them failed; empty: none has, or nobody says
     std::optional<WallTime> next_try;
     std::optional<WallTime> since;  ///< marked, or in this phase
     std::string waiting_for;
@@ -136,8 +139,11 @@ struct StuckPatience {
 /// deleted are not counted (dossier §6.5).
 struct BackOff {
     unsigned failed = 0;
+    std::string failure;  ///< of the last one; empty: nobody says
     std::optional<WallTime> next_try;
 };
 [[nodiscard]] BackOff back_off(std::vector<StuckMoveFacts> moves);
+/// "3 failed tries, the last one for: …"
+[[nodiscard]] std::string tries_text(const BackOff& tries);
 
 }  // namespace scout::migration

@@ -18,12 +18,20 @@ BackOff back_off(std::vector<StuckMoveFacts> moves) {
         if (move.phase == "Succeeded") {
             break;
         }
-        out.failed += move.phase == "Failed" && !move.deleting ? 1U : 0U;
+        if (move.phase == "Failed" && !move.deleting) {
+            out.failure = out.failed == 0 ? move.failure : out.failure;
+            ++out.failed;
+        }
     }
     if (out.failed > 0 && moves.front().failed_at != WallTime{}) {
         out.next_try = moves.front().failed_at + evacuation_back_off(out.failed);
     }
     return out;
+}
+
+std::string tries_text(const BackOff& tries) {
+    return std::to_string(tries.failed) + (tries.failed == 1 ? " failed try" : " failed tries") +
+           (tries.failure.empty() ? std::string{} : ", the last one for: " + tries.failure);
 }
 
 }  // namespace scout::migration

@@ -70,6 +70,30 @@ TEST(StuckCommandTest, NamesThatAShellWouldReadOtherwiseAreInNoCommand) {
     EXPECT_THAT(outcome.out, Not(HasSubstr("virtctl")));
 }
 
+TEST(StuckCommandTest, OfADumpWithoutMigrationsNoneIsSaidToBeMissing) {
+    const scout::test::TemporaryFolder folder;
+    folder.write(
+        "a.yaml",
+        "apiVersion: kubevirt.io/v1\nkind: VirtualMachineInstance\n"
+        "metadata: {name: a, namespace: ns, uid: a}\n"
+        "spec: {evictionStrategy: LiveMigrate}\n"
+        "status: {phase: Running, nodeName: n1, evacuationNodeName: n1, "
+        "selinuxContext: none, conditions: [{type: LiveMigratable, status: 'True'}],\n"
+        "  migrationState: {migrationUid: m, failureReason: too slow, completed: true}}\n");
+    const auto path = folder.path().string();
+    EXPECT_EQ(answer({"stuck", "--from", path}).at(0).at("waitingFor"),
+              "not known: no migrations were read");
+
+    folder.write("m.yaml",
+                 "apiVersion: kubevirt.io/v1\nkind: VirtualMachineInstanceMigration\n"
+                 "metadata: {name: m, namespace: ns, uid: m, "
+                 "annotations: {kubevirt.io/evacuationMigration: n1}}\n"
+                 "spec: {vmiName: a}\nstatus: {phase: Failed}\n");
+    const auto stuck = answer({"stuck", "--from", path}).at(0);
+    EXPECT_EQ(stuck.at("failed"), 1);
+    EXPECT_EQ(stuck.at("failure"), "too slow") << "the VMI says it";
+}
+
 TEST(StuckCommandTest, NothingStuckIsSaid) {
     const auto outcome = scoutctl({"stuck", "--from", "cluster"});
 

@@ -61,6 +61,36 @@ TEST(StuckTest, MarkLeftBehindAfterThreeFailuresWaitsEightySeconds) {
     EXPECT_THAT(answer.waiting_for, HasSubstr("3 failed tries"));
 }
 
+TEST(StuckTest, TheLastFailureIsToldAndWhereToLook) {
+    auto vm = marked();
+    vm.moves = {failed_at(noon), failed_at(noon - 30s)};
+    vm.moves[0].failure = "aborted after 60 seconds";
+    vm.moves[1].failure = "an older one";
+
+    auto answer = asked(vm, {.now = noon + 10s});
+
+    EXPECT_EQ(answer.failure, "aborted after 60 seconds");
+    EXPECT_THAT(answer.waiting_for,
+                HasSubstr("2 failed tries, the last one for: aborted after 60 seconds"));
+    EXPECT_THAT(answer.advice, HasSubstr("scoutctl where shop/web, scoutctl why shop/web"));
+    EXPECT_THAT(answer.advice, HasSubstr("cancel the mark"));
+
+    vm.moves.push_back(evacuation("Pending", noon + 1s));
+    answer = asked(vm, {.now = noon + 10s});
+    EXPECT_THAT(answer.waiting_for, HasSubstr("the last one for: aborted after 60 seconds"));
+    EXPECT_THAT(answer.advice, HasSubstr("scoutctl why shop/web"));
+}
+
+TEST(StuckTest, WhereNoMigrationsWereReadNoneIsMissed) {
+    auto answer = asked(marked(), {.now = noon});
+    EXPECT_EQ(answer.waiting_for, "KubeVirt's first VMIM: there is none");
+
+    answer = asked(marked(), {.moves_known = false, .now = noon});
+    EXPECT_EQ(answer.state, StuckState::stale_mark);
+    EXPECT_EQ(answer.waiting_for, "not known: no migrations were read");
+    EXPECT_THAT(answer.advice, HasSubstr("kubectl get vmims"));
+}
+
 TEST(StuckTest, MoveInBackOffIsStillAMarkLeftBehind) {
     auto vm = marked();
     vm.moves = {failed_at(noon - 60s), failed_at(noon), evacuation("Pending", noon + 1s)};
