@@ -15,7 +15,8 @@ namespace scout::cluster {
 namespace {
 
 constexpr std::string_view launcher_prefix = "virt-launcher-";
-constexpr std::size_t random_suffix = 6;  ///< "-abcde"
+constexpr std::size_t random_suffix = 5;  ///< "abcde", of Kubernetes
+constexpr std::size_t longest_base = 58;  ///< what is before it is cut to that
 
 /// What is asked about.
 struct Subject {
@@ -30,15 +31,32 @@ struct Subject {
     }
 };
 
-/// The VM of a launcher's name, for pods that are gone; empty: it is none.
+/// By its name, for pods that are gone. Of a VM with a long name it is cut, so that several may
+/// have had it.
+bool is_launcher_of(std::string_view pod, std::string_view vm) {
+    const auto base =
+        (std::string{launcher_prefix} + std::string{vm} + "-").substr(0, longest_base);
+    return pod.size() == base.size() + random_suffix && pod.starts_with(base);
+}
+
+/// The VM of a launcher's name; empty: it is none, or its VM's name is cut.
 std::string vm_of_launcher(std::string_view pod) {
-    if (!pod.starts_with(launcher_prefix) || pod.size() <= launcher_prefix.size() + random_suffix ||
-        pod[pod.size() - random_suffix] != '-') {
+    if (!pod.starts_with(launcher_prefix) ||
+        pod.size() < launcher_prefix.size() + 2 + random_suffix) {
         return {};
     }
-    pod.remove_prefix(launcher_prefix.size());
-    pod.remove_suffix(random_suffix);
-    return std::string{pod};
+    auto vm = pod.substr(launcher_prefix.size());
+    vm.remove_suffix(random_suffix + 1);
+    return is_launcher_of(pod, vm) ? std::string{vm} : std::string{};
+}
+
+/// The VM that is asked about by its name; nothing tells it from its launcher alone.
+std::string_view long_name(std::string_view space, std::string_view asked) {
+    const auto slash = asked.find('/');
+    const bool elsewhere = slash != std::string_view::npos && asked.substr(0, slash) != space;
+    const auto name = asked.substr(slash == std::string_view::npos ? 0 : slash + 1);
+    const bool cut = launcher_prefix.size() + name.size() + 1 > longest_base;
+    return cut && !elsewhere ? name : std::string_view{};
 }
 
 bool is_called(std::string_view space, std::string_view own, std::string_view uid,
@@ -79,6 +97,10 @@ std::set<Subject> subjects(const Records& records, std::string_view asked) {
         const auto name = event.name.str();
         const auto vm = event.kind == "Pod" ? vm_of_launcher(name) : name;
         const bool of_vm = event.kind == "Pod" || event.kind == "VirtualMachineInstance";
+        if (const auto cut = long_name(space, asked);
+            event.kind == "Pod" && !cut.empty() && is_launcher_of(name, cut)) {
+            found.insert({.space = space, .vmi_name = std::string{cut}, .pod = {}});
+        }
         if (of_vm && !vm.empty() && is_called(space, vm, {}, asked)) {
             found.insert({.space = space, .vmi_name = vm, .pod = {}});
         } else if (event.kind == "Pod" && !vm.empty() && is_called(space, name, {}, asked)) {
@@ -145,7 +167,7 @@ std::vector<LauncherSeen> launchers_of(const Records& records, const Subject& su
     std::vector<const kube::SeenEvent*> events;
     for (const auto& event : records.events) {
         if (event.kind == "Pod" && event.space == subject.space &&
-            vm_of_launcher(event.name.view()) == subject.vmi_name &&
+            is_launcher_of(event.name.view(), subject.vmi_name) &&
             (subject.pod.empty() || event.name == subject.pod)) {
             events.push_back(&event);
         }

@@ -126,6 +126,21 @@ TEST_F(CauseStoryTest, AskedOfTheLauncherThatRunsEarlierOnesDoNotCount) {
     EXPECT_EQ(story("virt-launcher-a-new11").answer.cause, std::nullopt);
 }
 
+/// Kubernetes cuts what a generated name begins with to 58 characters.
+TEST_F(CauseStoryTest, ALauncherOfALongNameIsKnownByItsEventsToo) {
+    const std::string fits(43, 'a');
+    const std::string cut(50, 'b');
+    add_event("Pod", "virt-launcher-" + fits + "-x1y2z", "p1", "2026-03-02T02:00:00Z");
+    add_event("Pod", "virt-launcher-" + cut.substr(0, 44) + "x1y2z", "p2", "2026-03-02T02:00:00Z");
+    EXPECT_EQ(story("ns/" + fits).vmi, "ns/" + fits);
+    EXPECT_EQ(story("ns/" + cut).vmi, "ns/" + cut);
+    EXPECT_EQ(story(cut).vmi, "ns/" + cut);
+    const auto dump = read_records({folder.path()});
+    ASSERT_TRUE(dump);
+    EXPECT_FALSE(find_story(dump->records, "other/" + cut));
+    EXPECT_FALSE(find_story(dump->records, "ns/" + cut.substr(0, 43)));
+}
+
 TEST_F(CauseStoryTest, AMarkIsToldThatNoMigrationFollows) {
     add_vmi(", evacuationNodeName: n1");
     add_launcher();
