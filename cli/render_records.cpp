@@ -96,6 +96,7 @@ Tone tone_of(migration::StuckState state) {
         case migration::StuckState::two_active_pods:
         case migration::StuckState::synchronizing:
         case migration::StuckState::no_selinux:
+        case migration::StuckState::handed_off:
         case migration::StuckState::deleting:
             return Tone::bad;
     }

@@ -100,6 +100,22 @@ std::string failure_of(const kube::MoveRecord& move, const kube::VmiRecord* vmi)
     return of_this ? vmi->move->failure.str() : std::string{};
 }
 
+/// Its phase, and since when.
+StuckMoveFacts times_of(const kube::MoveRecord& move) {
+    StuckMoveFacts facts;
+    facts.phase = move.phase.str();
+    facts.created = move.creation.value_or(WallTime{});
+    for (const auto& phase : move.phases) {
+        if (phase.phase == move.phase) {
+            facts.since = phase.at;
+        }
+        if (phase.phase == "Failed") {
+            facts.failed_at = phase.at;
+        }
+    }
+    return facts;
+}
+
 void add_target(const kube::PodRecord& pod, StuckMoveFacts& facts) {
     facts.target_pod = pod.is_final() ? std::string{} : pod.meta.name;
     const auto* scheduled = kube::find_condition(pod.conditions, "PodScheduled");
@@ -137,6 +153,7 @@ private:
     std::unordered_set<std::string_view> unfinished_;          ///< uids of VMIMs that go on
     std::unordered_map<std::string_view, unsigned> outbound_;  ///< by node
     unsigned running_ = 0;
+    unsigned standing_ = 0;  ///< of those
 };
 
 Index::Index(const Records& records, WallTime now, bool moves_known)
@@ -164,6 +181,7 @@ Index::Index(const Records& records, WallTime now, bool moves_known)
         }
         if (is_running(move)) {
             ++running_;
+            standing_ += migration::stands_still(times_of(move), now) ? 1 : 0;
             const auto vmi = vmis_.find(name);
             outbound_[vmi == vmis_.end() ? std::string_view{} : vmi->second->node.view()] += 1;
         }
@@ -171,18 +189,8 @@ Index::Index(const Records& records, WallTime now, bool moves_known)
 }
 
 StuckMoveFacts Index::facts_of(const kube::MoveRecord& move, const kube::VmiRecord* vmi) const {
-    StuckMoveFacts facts;
+    auto facts = times_of(move);
     facts.name = move.meta.name;
-    facts.phase = move.phase.str();
-    facts.created = move.creation.value_or(WallTime{});
-    for (const auto& phase : move.phases) {
-        if (phase.phase == move.phase) {
-            facts.since = phase.at;
-        }
-        if (phase.phase == "Failed") {
-            facts.failed_at = phase.at;
-        }
-    }
     facts.failure = failure_of(move, vmi);
     facts.deleting = move.deletion.has_value();
     facts.deleting_since = move.deletion.value_or(WallTime{});
@@ -275,6 +283,7 @@ StuckSurroundings Index::around(const kube::VmiRecord* vmi) const {
     around.nodes_known = !nodes_.empty();
     around.moves_known = moves_known_;
     around.in_cluster = running_;
+    around.standing = standing_;
     const auto limits = move_limits(kubevirt_);
     around.outbound_limit = limits.outbound;
     around.cluster_limit = limits.in_cluster;

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "migration/stuck.h"
-
 #include <chrono>
 #include <utility>
 
-#include "base/duration.h"
+#include "migration/stuck_judge.h"
 
 namespace scout::migration {
 namespace {
 
 using namespace std::chrono_literals;
 
-std::optional<WallTime> known(WallTime time) {
-    return time == WallTime{} ? std::nullopt : std::optional{time};
+bool is_synchronizing(const StuckMoveFacts& move) {
+    return move.phase == "Synchronizing" || move.phase == "WaitingForSync";
 }
+
+/// The virt-handlers have it: its deletion is not delivered before it starts (dossier §16).
+bool is_handed_off(const StuckMoveFacts& move) {
+    return move.phase == "PreparingTarget" || move.phase == "TargetReady";
+}
+
+}  // namespace
 
 bool is_waiting(const StuckMoveFacts& move) {
     return move.phase.empty() || move.phase == "Pending";
 }
 
-bool is_synchronizing(const StuckMoveFacts& move) {
-    return move.phase == "Synchronizing" || move.phase == "WaitingForSync";
-}
-
-/// The youngest VMIM that has not ended; admission lets there be one.
 const StuckMoveFacts* unfinished(const std::vector<StuckMoveFacts>& moves) {
     const StuckMoveFacts* found = nullptr;
     for (const auto& move : moves) {
@@ -34,102 +34,7 @@ const StuckMoveFacts* unfinished(const std::vector<StuckMoveFacts>& moves) {
     return found;
 }
 
-/// One VM, and the answer as it grows.
-class Judge {
-public:
-    Judge(const StuckVmFacts& vm, const StuckSurroundings& around, const StuckPatience& patience)
-        : vm_(vm), around_(around), patience_(patience), move_(unfinished(vm.moves)) {
-        answer_.vmi = vm.vmi;
-        answer_.node = vm.node;
-        answer_.mark = vm.mark;
-        answer_.cancel = cancel();
-        if (move_ != nullptr) {
-            answer_.move = move_->name;
-            answer_.phase = move_->phase;
-        }
-    }
-
-    [[nodiscard]] std::optional<StuckAnswer> judge();
-
-private:
-    [[nodiscard]] CancelOutlook cancel() const;
-    [[nodiscard]] bool judge_deletion();
-    [[nodiscard]] bool judge_synchronizing();
-    [[nodiscard]] bool judge_waiting();
-    [[nodiscard]] bool judge_target();
-    [[nodiscard]] bool judge_queue();
-    [[nodiscard]] bool judge_waiting_here();
-    [[nodiscard]] bool judge_pod();
-    void judge_mark();
-    void judge_moveless_mark();
-    void judge_stale_mark();
-    [[nodiscard]] bool lasts(WallTime since, std::chrono::seconds limit) const {
-        return since == WallTime{} || around_.now >= since + limit;
-    }
-    [[nodiscard]] WallTime waits_since() const {
-        return move_->since == WallTime{} ? move_->created : move_->since;
-    }
-    bool set(StuckState state, std::string waiting_for, std::string advice) {
-        answer_.state = state;
-        answer_.waiting_for = std::move(waiting_for);
-        answer_.advice = std::move(advice);
-        return true;
-    }
-    [[nodiscard]] std::string advice_for_moved() const {
-        return answer_.cancel.possible
-                   ? "cancel the mark: back on " + vm_.mark + " it would be moved away again"
-                   : "while it is elsewhere KubeVirt answers every eviction of it as if it were "
-                     "moved, "
-                     "and moves nothing: migrate it by hand where it has to go";
-    }
-    [[nodiscard]] std::string advice_to_cancel(const std::string& otherwise) const {
-        return answer_.cancel.possible ? "if it shall stay: cancel the mark" : otherwise;
-    }
-    [[nodiscard]] std::string advice_for_tries() const {
-        return "see why they fail: scoutctl where " + vm_.vmi + ", scoutctl why " + vm_.vmi +
-               (answer_.cancel.possible ? "; " + advice_to_cancel({}) : std::string{});
-    }
-    [[nodiscard]] std::string advice_for_left() const {
-        return "delete the launcher pod that is left of an earlier migration; never the one on "
-               "node " +
-               vm_.node +
-               ", nor one whose label kubevirt.io/migrationJobUID is the uid of a VMIM that has "
-               "not ended";
-    }
-
-    const StuckVmFacts& vm_;
-    const StuckSurroundings& around_;
-    const StuckPatience& patience_;
-    const StuckMoveFacts* move_;
-    BackOff tries_;
-    StuckAnswer answer_;
-};
-
-CancelOutlook Judge::cancel() const {
-    if (vm_.mark.empty()) {
-        return {.possible = false, .reason = "there is no mark: nothing to cancel"};
-    }
-    if (!around_.cancel_served) {
-        return {.possible = false, .reason = "KubeVirt serves evacuate/cancel since 1.7 only"};
-    }
-    if (!around_.nodes_known) {
-        return {.possible = true,
-                .reason = "not known whether node " + vm_.mark +
-                          " is there and without KubeVirt's drain taint: no Node objects"};
-    }
-    if (!around_.mark_node_there) {
-        return {.possible = false,
-                .reason = "the Node object " + vm_.mark + " is gone: KubeVirt answers 500"};
-    }
-    if (!around_.drain_taint.empty()) {
-        return {.possible = false,
-                .reason = "node " + vm_.mark + " has the taint " + around_.drain_taint +
-                          ": KubeVirt answers 400; take the taint off first"};
-    }
-    return {.possible = true, .reason = {}};
-}
-
-bool Judge::judge_deletion() {
+bool StuckJudge::judge_deletion() {
     if (move_ == nullptr || !move_->deleting || !lasts(move_->deleting_since, patience_.deleting)) {
         return false;
     }
@@ -141,7 +46,7 @@ bool Judge::judge_deletion() {
                    "look at the VMIM of the other cluster; if that is gone, take the finalizer "
                    "kubevirt.io/migrationJobFinalize off this one");
     }
-    const bool handed_off = move_->phase == "PreparingTarget" || move_->phase == "TargetReady";
+    const bool handed_off = is_handed_off(*move_);
     return set(StuckState::deleting,
                "the deletion of VMIM " + move_->name + " (" + move_->phase + ")" +
                    (handed_off ? ", which is not delivered before the migration starts" : ""),
@@ -150,7 +55,7 @@ bool Judge::judge_deletion() {
                           : "see virt-handler's log on node " + vm_.node);
 }
 
-bool Judge::judge_synchronizing() {
+bool StuckJudge::judge_synchronizing() {
     if (move_ == nullptr || !move_->crosses) {
         return false;
     }
@@ -182,7 +87,7 @@ bool Judge::judge_synchronizing() {
                    : "see what both VMIMs say; KubeVirt has no time-out here");
 }
 
-bool Judge::judge_waiting() {
+bool StuckJudge::judge_waiting() {
     if (move_ == nullptr || !is_waiting(*move_)) {
         return false;
     }
@@ -207,7 +112,7 @@ bool Judge::judge_waiting() {
 /// A VMIM stays Pending for a moment after its target pod is made, and with hotplugged volumes
 /// until the pod that attaches them is ready. Nothing that keeps a target from being made holds
 /// then.
-bool Judge::judge_target() {
+bool StuckJudge::judge_target() {
     if (judge_pod()) {
         return true;
     }
@@ -224,24 +129,31 @@ bool Judge::judge_target() {
                "900 s, and waits for the other one without end");
 }
 
-bool Judge::judge_queue() {
-    if (around_.in_cluster >= around_.cluster_limit) {
-        return set(StuckState::queued,
-                   "its turn: " + std::to_string(around_.in_cluster) + " of " +
-                       std::to_string(around_.cluster_limit) + " migrations of the cluster run",
-                   "wait, or raise parallelMigrationsPerCluster");
+bool StuckJudge::judge_queue() {
+    const bool in_cluster = around_.in_cluster >= around_.cluster_limit;
+    if (!in_cluster && around_.outbound < around_.outbound_limit) {
+        return false;
     }
-    if (around_.outbound >= around_.outbound_limit) {
-        return set(StuckState::queued,
-                   "its turn: " + std::to_string(around_.outbound) + " of " +
-                       std::to_string(around_.outbound_limit) + " migrations leave node " +
-                       vm_.node,
-                   "wait, or raise parallelOutboundMigrationsPerNode");
+    const auto count = [](unsigned running, unsigned limit) {
+        return "its turn: " + std::to_string(running) + " of " + std::to_string(limit);
+    };
+    auto waits = in_cluster ? count(around_.in_cluster, around_.cluster_limit) +
+                                  " migrations of the cluster run"
+                            : count(around_.outbound, around_.outbound_limit) +
+                                  " migrations leave node " + vm_.node;
+    const std::string raise =
+        std::string{"wait, or raise "} +
+        (in_cluster ? "parallelMigrationsPerCluster" : "parallelOutboundMigrationsPerNode");
+    if (around_.standing == 0) {
+        return set(StuckState::queued, std::move(waits), raise);
     }
-    return false;
+    return set(
+        StuckState::queued,
+        waits + "; of those of the cluster " + std::to_string(around_.standing) + " stand still",
+        "end those that are handed-off first, which take up places; else " + raise);
 }
 
-bool Judge::judge_waiting_here() {
+bool StuckJudge::judge_waiting_here() {
     if (!move_->blocked.empty()) {
         return set(StuckState::blocked, move_->blocked, "see what the condition names");
     }
@@ -274,7 +186,7 @@ bool Judge::judge_waiting_here() {
                "see virt-controller's log and the events of VMIM " + move_->name);
 }
 
-bool Judge::judge_pod() {
+bool StuckJudge::judge_pod() {
     if (move_ == nullptr || !move_->pod_unschedulable) {
         return false;
     }
@@ -287,77 +199,25 @@ bool Judge::judge_pod() {
                    vm_.vmi + "'");
 }
 
-/// A mark with nothing said yet of a migration that hangs.
-void Judge::judge_mark() {
-    answer_.since = known(vm_.mark_since);
-    if (vm_.mark != vm_.node) {
-        static_cast<void>(set(StuckState::already_moved,
-                              "nothing: it is on node " + vm_.node + ", the mark names " + vm_.mark,
-                              advice_for_moved()));
-    } else if (move_ != nullptr && !is_waiting(*move_)) {
-        static_cast<void>(set(StuckState::being_moved,
-                              "VMIM " + move_->name + ", which is " + move_->phase, "wait"));
-    } else if (move_ != nullptr) {
-        static_cast<void>(set(StuckState::being_moved,
-                              "VMIM " + move_->name + ", which has just been made", "wait"));
-    } else {
-        judge_moveless_mark();
+bool StuckJudge::judge_handed_off() {
+    if (move_ == nullptr || !stands_still(*move_, around_.now, patience_)) {
+        return false;
     }
+    answer_.since = known(move_->since);
+    const bool preparing = move_->phase == "PreparingTarget";
+    const auto target =
+        vm_.moving_to.empty() ? std::string{"the target node"} : "node " + vm_.moving_to;
+    const auto whose = "virt-handler of " + (preparing ? target : "node " + vm_.node);
+    return set(StuckState::handed_off,
+               whose + (preparing ? " to make the target of VMIM " : " to start VMIM ") +
+                   move_->name + (preparing ? " ready" : ""),
+               "see the log of " + whose +
+                   "; KubeVirt sets no end to it. What ends it is the deletion of its "
+                   "target pod" +
+                   (move_->target_pod.empty() ? "" : " " + move_->target_pod));
 }
 
-void Judge::judge_moveless_mark() {
-    if (!vm_.moving_to.empty()) {
-        static_cast<void>(
-            set(StuckState::being_moved,
-                "its migration to " + vm_.moving_to + ", whose VMIM is not among what was read",
-                "wait, and see the VMIMs too"));
-    } else if (around_.nodes_known && !around_.node_there) {
-        static_cast<void>(
-            set(StuckState::node_gone, "nothing: the Node object " + vm_.node + " is gone",
-                "nobody can evacuate or cancel; when the Node is there again both go on"));
-    } else if (vm_.strategy == EvictionStrategy::external) {
-        static_cast<void>(set(StuckState::external,
-                              "whoever moves VMs of strategy External: KubeVirt moves nothing",
-                              advice_to_cancel("let that controller act, or migrate it")));
-    } else if (vm_.strategy == EvictionStrategy::none) {
-        static_cast<void>(set(StuckState::unwanted,
-                              "nothing: its eviction strategy is None, KubeVirt moves nothing",
-                              advice_to_cancel("migrate it by hand")));
-    } else if (!vm_.migratable) {
-        static_cast<void>(
-            set(StuckState::not_migratable,
-                "nothing: it cannot be migrated" +
-                    (vm_.not_migratable.empty() ? std::string{} : ": " + vm_.not_migratable),
-                advice_to_cancel("remove what keeps it, or stop the VM")));
-    } else if (vm_.active_pods.size() > 1) {
-        static_cast<void>(set(StuckState::two_active_pods,
-                              "one of " + std::to_string(vm_.active_pods.size()) +
-                                  " launchers of the VM to end: KubeVirt makes no VMIM before",
-                              advice_for_left()));
-    } else {
-        judge_stale_mark();
-    }
-}
-
-void Judge::judge_stale_mark() {
-    if (tries_.failed == 0) {
-        static_cast<void>(around_.moves_known
-                              ? set(StuckState::stale_mark, "KubeVirt's first VMIM: there is none",
-                                    advice_to_cancel("see virt-controller's log"))
-                              : set(StuckState::stale_mark, "not known: no migrations were read",
-                                    "read the VMIMs too (kubectl get vmims -A); " +
-                                        advice_to_cancel("a migration may be under way")));
-        return;
-    }
-    const bool overdue = tries_.next_try && *tries_.next_try <= around_.now;
-    static_cast<void>(set(
-        StuckState::stale_mark,
-        (overdue ? "KubeVirt's next try, which is overdue, after " : "KubeVirt's next try after ") +
-            tries_text(tries_),
-        advice_for_tries()));
-}
-
-std::optional<StuckAnswer> Judge::judge() {
+std::optional<StuckAnswer> StuckJudge::judge() {
     if (vm_.deleting || vm_.phase == "Succeeded" || vm_.phase == "Failed") {
         return std::nullopt;
     }
@@ -365,7 +225,8 @@ std::optional<StuckAnswer> Judge::judge() {
     answer_.failed = tries_.failed;
     answer_.failure = tries_.failure;
     answer_.next_try = tries_.next_try;
-    const bool found = judge_deletion() || judge_synchronizing() || judge_waiting() || judge_pod();
+    const bool found = judge_deletion() || judge_synchronizing() || judge_waiting() ||
+                       judge_pod() || judge_handed_off();
     if (!found && !vm_.mark.empty()) {
         judge_mark();
     } else if (!found) {
@@ -382,11 +243,14 @@ std::optional<StuckAnswer> Judge::judge() {
     return std::move(answer_);
 }
 
-}  // namespace
+bool stands_still(const StuckMoveFacts& move, WallTime now, const StuckPatience& patience) {
+    return is_handed_off(move) && move.since != WallTime{} &&
+           now >= move.since + patience.handed_off;
+}
 
 std::optional<StuckAnswer> find_stuck(const StuckVmFacts& vm, const StuckSurroundings& around,
                                       const StuckPatience& patience) {
-    return Judge(vm, around, patience).judge();
+    return StuckJudge(vm, around, patience).judge();
 }
 
 }  // namespace scout::migration

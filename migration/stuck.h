@@ -31,8 +31,9 @@ enum class StuckState : std::uint8_t {
     blocked,          ///< the VMIM says by a condition what it waits for
     no_selinux,       ///< the VMI has no status.selinuxContext: no target pod can be made
     unschedulable,    ///< no node takes the target pod
-    pending,          ///< not begun, and nothing that is known explains it
-    deleting,         ///< the VMIM is being deleted, and that does not end
+    handed_off,  ///< the virt-handlers have it, and it does not start: KubeVirt has no time-out
+    pending,     ///< not begun, and nothing that is known explains it
+    deleting,    ///< the VMIM is being deleted, and that does not end
 };
 [[nodiscard]] std::string_view to_string(StuckState state) noexcept;  // "stale-mark", …
 
@@ -90,6 +91,7 @@ struct StuckSurroundings {
     unsigned outbound_limit = 2;  ///< parallelOutboundMigrationsPerNode
     unsigned in_cluster = 0;      ///< migrations that run in the cluster now
     unsigned cluster_limit = 5;   ///< parallelMigrationsPerCluster
+    unsigned standing = 0;        ///< of those, by stands_still()
     bool moves_known = true;      ///< VMIMs are among what was read
     std::string handler_trouble;  ///< why virt-handler of its node does not work; empty: it does
     WallTime now;
@@ -123,10 +125,16 @@ struct StuckPatience {
     std::chrono::seconds pending{60};        ///< Pending, for no reason that is known
     std::chrono::seconds synchronizing{60};  ///< cross-cluster moves synchronise in seconds
     std::chrono::seconds deleting{60};
+    /// From hand-off to start it is seconds.
+    std::chrono::seconds handed_off{120};
     /// A source in Scheduling waits for the other cluster's target pod, of whose failure it never
     /// hears; over there it is given up after 300 s or 900 s.
     std::chrono::seconds far_pod{900};
 };
+
+/// It was handed off, and has not started for so long: it takes up a place until somebody ends it.
+[[nodiscard]] bool stands_still(const StuckMoveFacts& move, WallTime now,
+                                const StuckPatience& patience = {});
 
 /// One VMI with what of it is stuck; none if it is fine.
 [[nodiscard]] std::optional<StuckAnswer> find_stuck(const StuckVmFacts& vm,

@@ -33,6 +33,8 @@ std::string_view to_string(StuckState state) noexcept {
             return "no-selinux-context";
         case StuckState::unschedulable:
             return "unschedulable";
+        case StuckState::handed_off:
+            return "handed-off";
         case StuckState::pending:
             return "pending";
         case StuckState::deleting:

@@ -287,6 +287,45 @@ TEST(StuckTest, WaitingMigrationsAreToldByWhatTheyWaitFor) {
     }
 }
 
+/// No time-out of KubeVirt ends it (dossier §16), marked or not.
+TEST(StuckTest, WhatWasHandedOffAndDoesNotStartIsTold) {
+    for (const bool is_marked : {true, false}) {
+        auto vm = marked();
+        vm.mark = is_marked ? vm.node : "";
+        vm.moving_to = "n9";
+        vm.moves = {{.name = "k-1",
+                     .phase = "PreparingTarget",
+                     .created = noon,
+                     .since = noon,
+                     .target_pod = "target"}};
+        const auto before = find_stuck(vm, {.now = noon + 119s});
+        EXPECT_EQ(before.has_value(), is_marked) << "one that is marked is being moved";
+
+        const auto preparing = asked(vm, {.now = noon + 120s});
+        EXPECT_EQ(preparing.state, StuckState::handed_off);
+        EXPECT_THAT(preparing.waiting_for, HasSubstr("virt-handler of node n9 to make the target"));
+        EXPECT_THAT(preparing.advice, HasSubstr("deletion of its target pod target"));
+
+        vm.moves[0].phase = "TargetReady";
+        EXPECT_THAT(asked(vm, {.now = noon + 120s}).waiting_for,
+                    HasSubstr("virt-handler of node " + vm.node + " to start VMIM k-1"));
+        vm.moves[0].phase = "Running";
+        EXPECT_EQ(find_stuck(vm, {.now = noon + 60min}).has_value(), is_marked);
+    }
+}
+
+TEST(StuckTest, WhatStandsStillIsEndedBeforeLimitsAreRaised) {
+    auto vm = marked();
+    vm.mark = "";
+    vm.moves = {{.name = "by-hand", .phase = "Pending", .created = noon, .since = noon}};
+    const auto fine = asked(vm, {.in_cluster = 5, .now = noon + 100s});
+    EXPECT_EQ(fine.advice, "wait, or raise parallelMigrationsPerCluster");
+    const auto hung = asked(vm, {.in_cluster = 5, .standing = 3, .now = noon + 100s});
+    EXPECT_EQ(hung.state, StuckState::queued);
+    EXPECT_THAT(hung.waiting_for, HasSubstr("3 stand still"));
+    EXPECT_THAT(hung.advice, HasSubstr("end those that are handed-off first"));
+}
+
 TEST(StuckTest, AMarkedVmWhoseTargetIsMadeIsBeingMoved) {
     auto vm = marked();
     vm.moves = {failed_at(noon - 60s), evacuation("Pending", noon)};
@@ -311,7 +350,7 @@ TEST(StuckTest, WhatIsFineIsNotTold) {
     auto vm = marked();
     vm.mark = "";
     EXPECT_FALSE(find_stuck(vm, {.now = noon}));
-    for (const auto* phase : {"Scheduling", "PreparingTarget", "Running", "Succeeded", "Failed"}) {
+    for (const auto* phase : {"Scheduling", "Running", "Succeeded", "Failed"}) {
         vm.moves = {{.name = "m", .phase = phase, .created = noon, .since = noon}};
         EXPECT_FALSE(find_stuck(vm, {.now = noon + 1h})) << phase;
     }
