@@ -145,6 +145,7 @@ void add_evacuations(const ClusterFacts& facts, std::vector<MetricFamily>& out) 
 
 MetricFamily launcher_ends(const EndCounters& counters) {
     std::vector<Sample> samples;
+    samples.reserve(counters.size());
     for (std::size_t cause = 0; cause < counters.size(); ++cause) {
         samples.push_back({"cause", std::string{end_word(cause)}, counters.at(cause)});
     }

@@ -127,8 +127,9 @@ void MigrationCauses::take_ending(const kube::Informer<kube::LauncherPod>::Chang
             push(*move, false);
         }
     }
-    const auto vmi = sources_.vmis.find(pod->meta.space.view(), pod->vmi_name);
-    if (!vmi || !vmi->migration || vmi->migration->source_pod != pod->meta.name) {
+    const auto found = sources_.vmis.find(pod->meta.space.view(), pod->vmi_name);
+    const auto* const vmi = found.get();
+    if (vmi == nullptr || !vmi->migration || vmi->migration->source_pod != pod->meta.name) {
         return;
     }
     const auto last = sources_.migrations.find_uid(vmi->migration->uid);

@@ -123,8 +123,8 @@ std::string move_object(std::string_view manifest) {
 std::string with_sentinel(std::string_view object) {
     auto document = json::parse(object).as_object();
     const auto move = read_carried_move(object);
-    const auto* const term = move && move->request.wish.term ? &*move->request.wish.term : nullptr;
-    if (term == nullptr) {
+    const auto term = move ? move->request.wish.term : std::nullopt;
+    if (!term) {
         throw std::logic_error("expected a migration that carries a term");
     }
     auto& added = member_object(member_object(document, "spec"), "addedNodeSelector");

@@ -140,26 +140,30 @@ std::vector<CauseCase> told_by_events() {
         {"critical pod",
          with_event(launcher("Running"), {.reason = "Preempting",
                                           .message = "Preempted in order to admit critical pod"}),
-         Cause::preemption, ""},
-        {"probe that is final",
-         with_event(failed,
-                    {.reason = "Killing", .message = "Container compute failed liveness probe"}),
-         Cause::liveness, ""},
-        {"probe",
-         with_event(failed, {.reason = "Killing",
-                             .message = "Container compute failed liveness probe, will be "
-                                        "restarted"}),
-         Cause::liveness, ""},
-        {"probe that failed",
-         with_event(failed, {.reason = "Unhealthy", .message = "Liveness probe failed: x"}),
-         Cause::liveness, "", false},
-        {"threshold",
-         with_event(failed, {.on = EventOn::node,
-                             .reason = "EvictionThresholdMet",
-                             .message = "Attempting to reclaim memory"}),
-         Cause::node_pressure, "memory", false},
-        {"node shuts down", with_event(failed, {.on = EventOn::node, .reason = "NodeShutdown"}),
-         Cause::node_shutdown, "", false}};
+         Cause::preemption, ""}};
+}
+
+std::vector<CauseCase> told_by_probes_and_nodes() {
+    const auto failed = launcher("Failed");
+    return {{"probe that is final",
+             with_event(failed, {.reason = "Killing",
+                                 .message = "Container compute failed liveness probe"}),
+             Cause::liveness, ""},
+            {"probe",
+             with_event(failed, {.reason = "Killing",
+                                 .message = "Container compute failed liveness probe, will be "
+                                            "restarted"}),
+             Cause::liveness, ""},
+            {"probe that failed",
+             with_event(failed, {.reason = "Unhealthy", .message = "Liveness probe failed: x"}),
+             Cause::liveness, "", false},
+            {"threshold",
+             with_event(failed, {.on = EventOn::node,
+                                 .reason = "EvictionThresholdMet",
+                                 .message = "Attempting to reclaim memory"}),
+             Cause::node_pressure, "memory", false},
+            {"node shuts down", with_event(failed, {.on = EventOn::node, .reason = "NodeShutdown"}),
+             Cause::node_shutdown, "", false}};
 }
 
 std::vector<CauseCase> told_by_containers() {
@@ -222,6 +226,7 @@ TEST(CauseTest, DisruptionAndDeletionSayWhatTheApiDid) {
 
 TEST(CauseTest, EventsSayItWhileThePodDoesNotYet) {
     expect_causes(told_by_events());
+    expect_causes(told_by_probes_and_nodes());
 }
 
 TEST(CauseTest, ContainersAndTheVmiSayTheRest) {
