@@ -7,12 +7,11 @@
 #include <utility>
 
 #include "cluster/evacuation_facts.h"
-#include "cluster/launcher_grace.h"
 #include "cluster/migration_numbers.h"
 #include "cluster/move_policy.h"
 #include "cluster/node_state.h"
+#include "cluster/protection_advice.h"
 #include "cluster/vm_placement.h"
-#include "kube/objects/new_pod.h"
 
 namespace scout::cluster {
 namespace {
@@ -31,11 +30,6 @@ constexpr const char* plugin_advice =
     "the condition Protecting of the ScoutConfig, if there is one, and the leader's log say what "
     "keeps it from being there";
 constexpr const char* agent_advice = "see to virt-scout's agent on its node";
-constexpr const char* speed_advice =
-    "raise the bandwidth or completionTimeoutPerGiB, or allow auto-converge or post-copy, in a "
-    "MigrationPolicy or the KubeVirt object";
-constexpr const char* escalation_advice =
-    ", or spec.evacuation.escalation of the ScoutConfig for evacuations alone";
 
 migration::StopTimes times_of(const kube::Vmi& vmi, const kube::LauncherPod* launcher) {
     migration::StopTimes times{.vmi_grace = grace_of(vmi)};
@@ -59,60 +53,6 @@ std::string said_by(const kube::Condition& condition) {
     const auto& message = condition.message;
     return reason.empty() || message.empty() ? reason.str() + message.str()
                                              : reason.str() + " (" + message.str() + ")";
-}
-
-/// How it gets the time that it needs.
-std::string raise_advice(migration::StopLimit limit, seconds needed) {
-    const auto time = std::to_string(needed.count());
-    if (limit == migration::StopLimit::kubelet) {
-        return "on its node give the kubelet soft thresholds (evictionSoft, "
-               "evictionSoftGracePeriod; of memory for memory.available and "
-               "allocatableMemory.available) with an evictionMaxPodGracePeriod of at least " +
-               time +
-               "; and, in the place of shutdownGracePeriod and shutdownGracePeriodCriticalPods, "
-               "with which it would not start, a shutdownGracePeriodByPodPriority of at least " +
-               time + " s for VMs, with a step of its own for virt-handler (1000000000)";
-    }
-    const auto grace = std::max(needed - migration::launcher_patience, seconds{1});
-    auto advice = "terminationGracePeriodSeconds: " + std::to_string(grace.count()) +
-                  " in the VM's template, from its next start on";
-    if (needed <= seconds{most_grace_seconds}) {
-        advice += "; or, from its next launcher on, a move's target too, " +
-                  std::string{kube::grace_key} + ": \"" + time +
-                  "\" as an annotation of the VMI or a label of its namespace";
-    }
-    return advice;
-}
-
-/// `is_own`: the strategy is the VM's, and not the cluster's.
-std::string advice_for(const migration::ProtectionFacts& facts,
-                       const migration::ProtectionAnswer& answer, bool is_own) {
-    const bool fits = answer.forecast && answer.forecast->expected.moved() &&
-                      answer.forecast->expected.duration <= answer.left();
-    switch (answer.verdict) {
-        case ProtectionVerdict::guarded:
-        case ProtectionVerdict::too_big:
-            if (fits) {
-                return {};
-            }
-            if (answer.needed && *answer.needed > answer.budget.ends) {
-                return raise_advice(answer.budget.limit, *answer.needed);
-            }
-            return facts.subject.escalation == migration::Escalation::none
-                       ? std::string{speed_advice} + escalation_advice
-                       : speed_advice;
-        case ProtectionVerdict::strategy:
-            return facts.strategy == migration::EvictionStrategy::external
-                       ? std::string{}
-                       : "evictionStrategy: LiveMigrate in the VM's template" +
-                             std::string{is_own ? ", whose own word comes first"
-                                                : ", or in the KubeVirt object"};
-        case ProtectionVerdict::not_migratable:
-        case ProtectionVerdict::no_hook:
-        case ProtectionVerdict::unknown:
-            break;
-    }
-    return {};
 }
 
 /// What becomes of it already; empty: nothing. No nodes, whose names not all may see who are told.
@@ -161,18 +101,20 @@ bool is_running(const kube::Vmi& vmi) {
 
 ProtectionRules::ProtectionRules(const kube::KubeVirt* kubevirt, const kube::ScoutConfig* config,
                                  const kube::Plugin* plugin,
-                                 std::vector<migration::MigrationPolicy> policies)
+                                 std::vector<migration::MigrationPolicy> policies,
+                                 bool plugins_known)
     : kubevirt_(kubevirt), policies_(std::move(policies)) {
     std::vector<std::string> faults;
     rules_ = evacuation_rules(config, kubevirt, faults);
-    everywhere_ = look_for_hook(config != nullptr, plugin);
+    everywhere_ = look_for_hook(config != nullptr, plugin, plugins_known);
     left_out_ = left_out_by(plugin);
 }
 
 /// The leader puts the Plugin in place in mode act alone, so it tells the mode where the
 /// ScoutConfig is not among the objects.
 ProtectionRules::Obstacle ProtectionRules::look_for_hook(bool has_config,
-                                                         const kube::Plugin* plugin) const {
+                                                         const kube::Plugin* plugin,
+                                                         bool plugins_known) const {
     const bool there = own_hook(plugin) != nullptr;
     if (kubevirt_ != nullptr && !rules_.hooks) {
         return {"KubeVirt lists no feature gate " + std::string{hooks_gate} +
@@ -183,6 +125,13 @@ ProtectionRules::Obstacle ProtectionRules::look_for_hook(bool has_config,
         return {"evacuation.mode is " + std::string{to_string(rules_.mode)} +
                     ": no stop is held, and nothing is moved",
                 mode_advice};
+    }
+    if (!there && !plugins_known) {
+        return {.why =
+                    "no Plugin object was read, so it is not known whether KubeVirt asks an agent "
+                    "before it stops a guest",
+                .advice = {},
+                .known = false};
     }
     if (rules_.mode != EvacuationMode::act && !there) {
         return {"no ScoutConfig and no Plugin " + std::string{hook_plugin_name} +
@@ -195,6 +144,17 @@ ProtectionRules::Obstacle ProtectionRules::look_for_hook(bool has_config,
                 plugin_advice};
     }
     return {};
+}
+
+/// Where kinds that decide were not read.
+std::string ProtectionRules::what_to_read() const {
+    std::string kinds{kubevirt_ == nullptr ? "kubevirts" : ""};
+    if (!everywhere_.known) {
+        kinds +=
+            (kinds.empty() ? "" : ",") +
+            std::string{"scoutconfigs,plugins.plugin.kubevirt.io,namespaces,migrationpolicies"};
+    }
+    return kinds.empty() ? kinds : "read these kinds too: kubectl get " + kinds + " -A -o yaml";
 }
 
 ProtectionRules::Obstacle ProtectionRules::hook_on(const kube::Vmi& vmi,
@@ -249,7 +209,9 @@ migration::ProtectionFacts ProtectionRules::facts_of(const kube::Vmi& vmi,
         facts.not_migratable = can ? lost_at_stop(vmi) : said_by(*said);
         facts.migratable = can && facts.not_migratable.empty();
     }
-    facts.no_hook = hook_on(vmi, around).why;
+    facts.strategy_known = kubevirt_ != nullptr || !own.empty();
+    auto obstacle = hook_on(vmi, around);
+    (obstacle.known ? facts.no_hook : facts.missing) = std::move(obstacle.why);
     if (kubevirt_ == nullptr) {
         facts.missing =
             "the KubeVirt object, which says whether anybody is asked before its guest "
@@ -303,9 +265,19 @@ VmProtection ProtectionRules::judge(const kube::Vmi& vmi, const VmSurroundings& 
                      .advice = {},
                      .with_others = std::nullopt};
     out.answer.why += under_way_text(vmi);
-    out.advice = out.answer.verdict == ProtectionVerdict::no_hook
-                     ? hook_on(vmi, around).advice
-                     : advice_for(facts, out.answer, !out.strategy_of_cluster);
+    switch (out.answer.verdict) {
+        case ProtectionVerdict::no_hook:
+            out.advice = hook_on(vmi, around).advice;
+            break;
+        case ProtectionVerdict::unknown:
+            out.advice = what_to_read();
+            break;
+        case ProtectionVerdict::guarded:
+        case ProtectionVerdict::too_big:
+        case ProtectionVerdict::not_migratable:
+        case ProtectionVerdict::strategy:
+            out.advice = protection_advice(facts, out.answer, !out.strategy_of_cluster);
+    }
     return out;
 }
 
@@ -351,12 +323,13 @@ VmSurroundings VmNeighbours::of(const kube::Vmi& vmi) const {
     return around;
 }
 
-std::vector<VmProtection> vm_protections(const Objects& objects, const KubeletWords& kubelets) {
+std::vector<VmProtection> vm_protections(const Objects& objects, const KubeletWords& kubelets,
+                                         bool plugins_known) {
     const auto* const kubevirt = kubevirt_in_force(objects.kubevirts);
     auto policies = objects.policies;
     std::erase_if(policies, is_move_policy);
     const ProtectionRules rules(kubevirt, config_in_force(objects.configs), our_plugin(objects),
-                                plain_policies(policies));
+                                plain_policies(policies), plugins_known);
     VmNeighbours neighbours(&kubelets);
     const auto add_all = [&neighbours](const auto& all) {
         for (const auto& each : all) {

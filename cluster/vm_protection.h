@@ -54,9 +54,10 @@ struct VmSurroundings {
 class ProtectionRules {
 public:
     /// Each may be null. `plugin`: that of virt-scout. `policies`: none made for a single move
-    /// (is_move_policy()).
+    /// (is_move_policy()). `plugins_known`: where `plugin` is null there is none.
     ProtectionRules(const kube::KubeVirt* kubevirt, const kube::ScoutConfig* config,
-                    const kube::Plugin* plugin, std::vector<migration::MigrationPolicy> policies);
+                    const kube::Plugin* plugin, std::vector<migration::MigrationPolicy> policies,
+                    bool plugins_known = true);
 
     /// All but `with_others`.
     [[nodiscard]] VmProtection judge(const kube::Vmi& vmi, const VmSurroundings& around) const;
@@ -65,8 +66,11 @@ private:
     struct Obstacle {
         std::string why;
         std::string advice;
+        bool known = true;  ///< false: it may be none
     };
-    [[nodiscard]] Obstacle look_for_hook(bool has_config, const kube::Plugin* plugin) const;
+    [[nodiscard]] Obstacle look_for_hook(bool has_config, const kube::Plugin* plugin,
+                                         bool plugins_known) const;
+    [[nodiscard]] std::string what_to_read() const;
     [[nodiscard]] Obstacle hook_on(const kube::Vmi& vmi, const VmSurroundings& around) const;
     [[nodiscard]] migration::MoveSubject subject_of(const kube::Vmi& vmi,
                                                     const VmSurroundings& around) const;
@@ -106,8 +110,10 @@ private:
     std::unordered_set<std::string_view> nodes_;
 };
 
-/// All VMIs that run, in the order of the objects.
+/// All VMIs that run, in the order of the objects. `plugins_known`: Plugins are among what was
+/// read, also where there is none.
 [[nodiscard]] std::vector<VmProtection> vm_protections(const Objects& objects,
-                                                       const KubeletWords& kubelets = {});
+                                                       const KubeletWords& kubelets = {},
+                                                       bool plugins_known = true);
 
 }  // namespace scout::cluster

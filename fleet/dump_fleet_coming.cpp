@@ -58,6 +58,11 @@ cluster::KubeletWords kubelet_words(const std::optional<ToldPressures>& pressure
     return words;
 }
 
+/// An API server says of each kind whether there is any; of a dump it may have been left out.
+bool is_live(const cluster::Dump& dump) {
+    return dump.files == 0;
+}
+
 }  // namespace
 
 Result<ProtectionListing> DumpFleet::protection(const ProtectionQuestion& question) {
@@ -80,7 +85,8 @@ Result<ProtectionListing> DumpFleet::protection(const ProtectionQuestion& questi
         }
     }
     const auto kubelets = kubelet_words(options_.pressures);
-    ProtectionListing answer{.vms = cluster::vm_protections(dump_.objects, kubelets),
+    const bool plugins_known = is_live(dump_) || !dump_.objects.plugins.empty();
+    ProtectionListing answer{.vms = cluster::vm_protections(dump_.objects, kubelets, plugins_known),
                              .notes = {forecast_note}};
     std::erase_if(answer.vms, [&wanted, &question](const cluster::VmProtection& each) {
         return (!wanted.empty() && !wanted.contains(each.vmi)) ||

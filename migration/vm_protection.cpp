@@ -74,6 +74,11 @@ std::string strategy_text(const ProtectionFacts& facts) {
 
 /// What comes before the question of time; none: nothing does.
 std::optional<std::pair<ProtectionVerdict, std::string>> obstacle(const ProtectionFacts& facts) {
+    if (!facts.strategy_known) {
+        return {{ProtectionVerdict::unknown,
+                 "the VMI has no evictionStrategy, and the KubeVirt object, whose word counts "
+                 "then, is not known"}};
+    }
     if (auto why = strategy_text(facts); !why.empty()) {
         return {{ProtectionVerdict::strategy, std::move(why)}};
     }

@@ -53,6 +53,7 @@ struct KubeletGraces {
 
 struct ProtectionFacts {
     EvictionStrategy strategy = EvictionStrategy::none;
+    bool strategy_known = true;  ///< false: the cluster's word would count, and is not known
     std::string strategy_said;  ///< the word that counts, of VMI or cluster; empty: neither has one
     std::optional<bool> migratable;  ///< when its launcher stops; none: KubeVirt has not said
     std::string not_migratable;      ///< why not

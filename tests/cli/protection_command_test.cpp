@@ -44,16 +44,17 @@ TEST(ProtectionCommandTest, TellsOfTheRealDump) {
     const auto live = (data / "kubevirt/live").string();
 
     EXPECT_THAT(verdicts({"protection", "--from", live}),
-                ElementsAre(Pair("shop/db-1", "no-hook"), Pair("shop/evac-1", "no-hook"),
-                            Pair("shop/ext-1", "strategy"), Pair("shop/feat-1", "no-hook"),
+                ElementsAre(Pair("shop/db-1", "unknown"), Pair("shop/evac-1", "unknown"),
+                            Pair("shop/ext-1", "strategy"), Pair("shop/feat-1", "unknown"),
                             Pair("shop/nomig-1", "not-migratable"), Pair("shop/none-1", "strategy"),
-                            Pair("shop/stuck-1", "no-hook"), Pair("shop/web-1", "no-hook"),
-                            Pair("shop/web-2", "no-hook")));
+                            Pair("shop/stuck-1", "unknown"), Pair("shop/web-1", "unknown"),
+                            Pair("shop/web-2", "unknown")));
     const auto web = answer({"protection", "web-2", "--from", live}).at("vms").at(0);
     EXPECT_EQ(web.at("node"), "node-c");
     EXPECT_EQ(web.at("budgetSeconds"), 45);
     EXPECT_EQ(web.at("memoryBytes"), 134217728);
-    EXPECT_THAT(std::string(web.at("why").as_string()), HasSubstr("no ScoutConfig and no Plugin"));
+    EXPECT_THAT(std::string(web.at("why").as_string()), HasSubstr("no Plugin object was read"));
+    EXPECT_THAT(std::string(web.at("advice").as_string()), HasSubstr("kubectl get scoutconfigs"));
     const auto fixed = answer({"protection", "shop/nomig-1", "--from", live}).at("vms").at(0);
     EXPECT_THAT(std::string(fixed.at("why").as_string()), HasSubstr("DisksNotLiveMigratable"));
 }

@@ -149,7 +149,13 @@ const std::vector<Row> obstacles{
     {"nodes are not known", [](auto& all) { all.nodes.clear(); }, ProtectionVerdict::guarded,
      "45 s", ""},
     {"no KubeVirt object", [](auto& all) { all.kubevirts.clear(); }, ProtectionVerdict::unknown,
-     "the KubeVirt object", ""},
+     "the KubeVirt object", "kubectl get kubevirts -A"},
+    {"no KubeVirt object, whose strategy would count",
+     [](auto& all) {
+         all.kubevirts.clear();
+         all.vmis.front().eviction_strategy = {};
+     },
+     ProtectionVerdict::unknown, "the VMI has no evictionStrategy", "kubectl get kubevirts -A"},
     {"strategy of the cluster",
      [](auto& all) {
          all.vmis.front().eviction_strategy = {};
@@ -276,6 +282,21 @@ TEST(VmProtectionTest, EachObstacleIsNamedWithWhatHelps) {
             EXPECT_THAT(told.advice, HasSubstr(row.advice));
         }
     }
+}
+
+TEST(VmProtectionTest, WherePluginsWereNotReadNothingSaysThatNobodyIsAsked) {
+    auto objects = guarded_shop();
+    objects.plugins.clear();
+
+    const auto all = vm_protections(objects, {}, false);
+
+    ASSERT_THAT(all, SizeIs(1));
+    EXPECT_EQ(all[0].answer.verdict, ProtectionVerdict::unknown);
+    EXPECT_THAT(all[0].answer.why, HasSubstr("no Plugin object was read"));
+    EXPECT_THAT(all[0].advice, HasSubstr("scoutconfigs,plugins.plugin.kubevirt.io"));
+    objects.kubevirts.front().feature_gates.clear();
+    EXPECT_EQ(vm_protections(objects, {}, false)[0].answer.verdict, ProtectionVerdict::no_hook)
+        << "KubeVirt asks nobody";
 }
 
 TEST(VmProtectionTest, AnotherVmWithTheSameLabelsKeepsItFromBeingEscalated) {
