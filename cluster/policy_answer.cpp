@@ -173,10 +173,7 @@ PolicyAnswer policy_answer(const Objects& objects, const kube::Vmi& vmi) {
     for (const auto& match : stock) {
         answer.matching.push_back(match.policy->name);
     }
-    answer.uncertain =
-        space == nullptr && std::any_of(policies.begin(), policies.end(), [](const auto& policy) {
-            return policy.selectors && !policy.selectors->space.empty();
-        });
+    answer.uncertain = space == nullptr && migration::go_by_namespaces(policies);
     const auto given = overrides_of(kubevirt);
     const auto* const chosen = stock.empty() ? nullptr : &stock.front().policy->overrides;
     answer.effective = numbers_of(migration::settings_in_force(given, chosen),

@@ -103,7 +103,9 @@ ProtectionRules::ProtectionRules(const kube::KubeVirt* kubevirt, const kube::Sco
                                  const kube::Plugin* plugin,
                                  std::vector<migration::MigrationPolicy> policies,
                                  bool plugins_known)
-    : kubevirt_(kubevirt), policies_(std::move(policies)) {
+    : kubevirt_(kubevirt),
+      policies_(std::move(policies)),
+      by_namespaces_(migration::go_by_namespaces(policies_)) {
     std::vector<std::string> faults;
     rules_ = evacuation_rules(config, kubevirt, faults);
     everywhere_ = look_for_hook(config != nullptr, plugin, plugins_known);
@@ -147,12 +149,14 @@ ProtectionRules::Obstacle ProtectionRules::look_for_hook(bool has_config,
 }
 
 /// Where kinds that decide were not read.
-std::string ProtectionRules::what_to_read() const {
+std::string ProtectionRules::what_to_read(const VmSurroundings& around) const {
     std::string kinds{kubevirt_ == nullptr ? "kubevirts" : ""};
     if (!everywhere_.known) {
         kinds +=
             (kinds.empty() ? "" : ",") +
             std::string{"scoutconfigs,plugins.plugin.kubevirt.io,namespaces,migrationpolicies"};
+    } else if (around.space == nullptr && by_namespaces_) {
+        kinds += (kinds.empty() ? "" : ",") + std::string{"namespaces"};
     }
     return kinds.empty() ? kinds : "read these kinds too: kubectl get " + kinds + " -A -o yaml";
 }
@@ -217,6 +221,11 @@ migration::ProtectionFacts ProtectionRules::facts_of(const kube::Vmi& vmi,
             "the KubeVirt object, which says whether anybody is asked before its guest "
             "is stopped, is not known";
     }
+    if (around.space == nullptr && facts.missing.empty() && by_namespaces_) {
+        facts.missing =
+            "its namespace, by whose labels a policy may choose it, is not known: nor are the "
+            "numbers by which it would be moved";
+    }
     facts.subject = subject_of(vmi, around);
     facts.copied = copied_disks_text(vmi);
     if (around.kubelet != nullptr) {
@@ -270,7 +279,7 @@ VmProtection ProtectionRules::judge(const kube::Vmi& vmi, const VmSurroundings& 
             out.advice = hook_on(vmi, around).advice;
             break;
         case ProtectionVerdict::unknown:
-            out.advice = what_to_read();
+            out.advice = what_to_read(around);
             break;
         case ProtectionVerdict::guarded:
         case ProtectionVerdict::too_big:

@@ -70,7 +70,7 @@ private:
     };
     [[nodiscard]] Obstacle look_for_hook(bool has_config, const kube::Plugin* plugin,
                                          bool plugins_known) const;
-    [[nodiscard]] std::string what_to_read() const;
+    [[nodiscard]] std::string what_to_read(const VmSurroundings& around) const;
     [[nodiscard]] Obstacle hook_on(const kube::Vmi& vmi, const VmSurroundings& around) const;
     [[nodiscard]] migration::MoveSubject subject_of(const kube::Vmi& vmi,
                                                     const VmSurroundings& around) const;
@@ -84,6 +84,7 @@ private:
     Obstacle everywhere_;  ///< why no stop in the cluster is asked about; empty: they are
     NodeNames left_out_;   ///< nodes on which nobody is asked
     std::vector<migration::MigrationPolicy> policies_;
+    bool by_namespaces_;  ///< one of them
 };
 
 /// Finds the surroundings of VMIs among the objects of a cluster. Refers to them.

@@ -16,6 +16,8 @@ constexpr const char* forecast_note =
     "how much of its memory a guest uses and how fast it writes is not known before its launcher "
     "is told to stop: forecasts copy all of it once, over a link of 10 Gbit/s (optimistic), half "
     "of it (expected), 1 Gbit/s (pessimistic)";
+constexpr const char* target_note =
+    "whether another node takes a VM now is not looked at: 'scoutctl drain-plan NODE' does";
 constexpr const char* kubelet_note =
     "what time the kubelet itself gives pods is not known of every node: at a hard threshold it is "
     "a second, at a soft one evictionMaxPodGracePeriod, at a shutdown shutdownGracePeriod";
@@ -87,7 +89,7 @@ Result<ProtectionListing> DumpFleet::protection(const ProtectionQuestion& questi
     const auto kubelets = kubelet_words(options_.pressures);
     const bool plugins_known = is_live(dump_) || !dump_.objects.plugins.empty();
     ProtectionListing answer{.vms = cluster::vm_protections(dump_.objects, kubelets, plugins_known),
-                             .notes = {forecast_note}};
+                             .notes = {forecast_note, target_note}};
     std::erase_if(answer.vms, [&wanted, &question](const cluster::VmProtection& each) {
         return (!wanted.empty() && !wanted.contains(each.vmi)) ||
                (!question.node.empty() && each.node != question.node);

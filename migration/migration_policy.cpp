@@ -99,6 +99,12 @@ std::string to_text(const PolicySelectors& selectors) {
     return vmi + (vmi.empty() || space.empty() ? "" : " and ") + space;
 }
 
+bool go_by_namespaces(const std::vector<MigrationPolicy>& policies) noexcept {
+    return std::any_of(policies.begin(), policies.end(), [](const MigrationPolicy& policy) {
+        return policy.selectors && !policy.selectors->space.empty();
+    });
+}
+
 std::vector<PolicyMatch> matching_policies(const std::vector<MigrationPolicy>& policies,
                                            const Labels& vmi, const Labels& space) {
     auto found = matches(policies, vmi, space, is_equal);

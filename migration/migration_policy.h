@@ -34,6 +34,9 @@ struct MigrationPolicy {
     friend bool operator==(const MigrationPolicy&, const MigrationPolicy&) = default;
 };
 
+/// One of them names a label of a namespace: where those are not known, nor is what is applied.
+[[nodiscard]] bool go_by_namespaces(const std::vector<MigrationPolicy>& policies) noexcept;
+
 struct PolicyMatch {
     const MigrationPolicy* policy;
     std::size_t labels;  ///< how many it names, of the namespace and of the VMI

@@ -209,6 +209,15 @@ const std::vector<Row> obstacles{
          all.policies.front().settings.bandwidth = SharedText{"1Mi"};
      },
      ProtectionVerdict::too_big, "given up", "MigrationPolicy"},
+    {"the same, and the namespace is not known",
+     [](auto& all) {
+         all.namespaces.clear();
+         all.policies.resize(1);
+         all.policies.front().meta.name = "slow";
+         all.policies.front().selectors = {.space = {{"env", "slow"}}, .vmi = {}};
+     },
+     ProtectionVerdict::unknown, "by whose labels a policy may choose it",
+     "kubectl get namespaces -A"},
     {"given up too early", [](auto& all) { escalate(all, "none"); }, ProtectionVerdict::too_big,
      "given up", "or spec.evacuation.escalation of the ScoutConfig"},
     {"the same, which escalation saves", [](auto& all) { escalate(all, "pause"); },
