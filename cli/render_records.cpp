@@ -152,9 +152,9 @@ json::object json_act(const cluster::OwnAct& act) {
 std::string vm_text(const cluster::CauseStory& story) {
     return story.vmi +
            (story.vmi_phase.empty() ? ", whose VMI is gone" : ", VMI " + story.vmi_phase) +
-           (story.mark.empty()
-                ? ""
-                : ", marked to leave " + story.mark + " and not being moved: see scoutctl stuck");
+           (story.mark.empty() ? ""
+                               : ", marked to leave " + story.mark +
+                                     ", and no migration of it runs: see scoutctl stuck");
 }
 
 /// "node-pressure, ephemeral-storage (certain)"

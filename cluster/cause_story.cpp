@@ -239,13 +239,13 @@ void tell_launcher(CauseStory& story, const Records& records, const Subject& sub
     story.answer = migration::find_cause(facts);
 }
 
-/// Of marks only those that no migration follows now.
+/// Of marks only those for which no migration runs: one that waits may do so for long.
 std::string left_mark(const Records& records, const kube::VmiRecord& vmi) {
     const bool moves =
         (vmi.move && vmi.move->is_under_way()) ||
         std::any_of(records.moves.begin(), records.moves.end(), [&vmi](const auto& move) {
             return move.meta.space == vmi.meta.space && move.vmi_name == vmi.meta.name &&
-                   !move.is_final();
+                   !move.is_final() && !move.phase.empty() && move.phase != "Pending";
         });
     return moves ? std::string{} : vmi.evacuation_node.str();
 }

@@ -35,7 +35,7 @@ inline constexpr std::size_t most_past_moves = 5;  ///< that KubeVirt keeps
 struct CauseStory {
     std::string vmi;  ///< NAMESPACE/NAME
     std::string vmi_phase;
-    std::string mark;  ///< node that it is to leave by a mark that no migration follows; or empty
+    std::string mark;  ///< node that it is marked to leave while no migration runs; or empty
     std::string pod;   ///< the launcher that is spoken of; empty: there is none
     std::string node;
     std::string pod_phase;

@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 constexpr auto made_together = 60s;
 
 constexpr const char* what_helps =
-    "Events last an hour, and an aggregator keeps what ended: --aggregator kube:";
+    "Events last an hour, and an aggregator keeps what ended (--aggregator kube:)";
 
 std::string than(WallTime older, std::string_view what, WallTime younger) {
     return " (" + rfc3339(older) + ") than " + std::string{what} + " (" + rfc3339(younger) + ")";

@@ -140,7 +140,8 @@ TEST(WhyCommandTest, WhereTheLauncherWasNotReadTheCauseIsUnknown) {
 
     const auto table = scoutctl({"why", "shop/web", "--from", "night"});
     EXPECT_EQ(table.code, 0) << table.err;
-    EXPECT_THAT(table.out, HasSubstr("marked to leave n2 and not being moved: see scoutctl stuck"));
+    EXPECT_THAT(table.out,
+                HasSubstr("marked to leave n2, and no migration of it runs: see scoutctl stuck"));
     EXPECT_THAT(table.out, HasSubstr("no launcher pod of it is among what was read"));
     EXPECT_THAT(table.out, Not(HasSubstr("nothing ends it")));
 }

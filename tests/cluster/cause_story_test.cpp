@@ -141,10 +141,13 @@ TEST_F(CauseStoryTest, ALauncherOfALongNameIsKnownByItsEventsToo) {
     EXPECT_FALSE(find_story(dump->records, "ns/" + cut.substr(0, 43)));
 }
 
-TEST_F(CauseStoryTest, AMarkIsToldThatNoMigrationFollows) {
+TEST_F(CauseStoryTest, AMarkIsToldWhileNoMigrationRuns) {
     add_vmi(", evacuationNodeName: n1");
     add_launcher();
     EXPECT_EQ(story().mark, "n1");
+
+    add_move("2026-03-02T04:00:00Z", "Pending");
+    EXPECT_EQ(story().mark, "n1") << "it may wait for long";
 
     add_move("2026-03-02T04:00:00Z", "Scheduling");
     EXPECT_EQ(story().mark, "");
