@@ -47,6 +47,10 @@ std::string word_of(const kube::LauncherGrace& grace, seconds time) {
 
 }  // namespace
 
+std::optional<seconds> wanted_grace(std::string_view own, std::string_view of_namespace) {
+    return seconds_of(own.empty() ? of_namespace : own);
+}
+
 GraceRaise raise_launcher_grace(const kube::NewPod& pod, std::string_view wanted_by_namespace) {
     GraceRaise raise;
     const bool own = !pod.wanted_grace.empty();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,5 +28,10 @@ struct GraceRaise {
                                               std::string_view wanted_by_namespace);
 
 inline constexpr unsigned most_grace_seconds = 3600;
+
+/// After how many seconds a launcher that is made now may kill its guest at the earliest, as its VM
+/// or else its namespace wants it; none: neither does, or what counts is no such number.
+[[nodiscard]] std::optional<std::chrono::seconds> wanted_grace(std::string_view own,
+                                                               std::string_view of_namespace);
 
 }  // namespace scout::cluster

@@ -42,6 +42,21 @@ std::string raise_advice(migration::StopLimit limit, seconds needed) {
     return advice;
 }
 
+/// What was asked for already needs only a new launcher.
+std::string time_advice(const migration::ProtectionFacts& facts,
+                        const migration::StopBudget& budget, seconds needed) {
+    if (budget.limit == migration::StopLimit::kubelet || !facts.next_grace ||
+        *facts.next_grace <= budget.ends) {
+        return raise_advice(budget.limit, needed);
+    }
+    const auto set = std::string{kube::grace_key} + " is set to " +
+                     std::to_string(facts.next_grace->count()) +
+                     ", in force from its next launcher: migrate it once";
+    return *facts.next_grace >= needed
+               ? set
+               : set + "; that is not enough: " + raise_advice(budget.limit, needed);
+}
+
 }  // namespace
 
 std::string protection_advice(const migration::ProtectionFacts& facts,
@@ -55,7 +70,7 @@ std::string protection_advice(const migration::ProtectionFacts& facts,
                 return {};
             }
             if (answer.needed && *answer.needed > answer.budget.ends) {
-                return raise_advice(answer.budget.limit, *answer.needed);
+                return time_advice(facts, answer.budget, *answer.needed);
             }
             return facts.subject.escalation == migration::Escalation::none
                        ? std::string{speed_advice} + escalation_advice

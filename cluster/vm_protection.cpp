@@ -7,11 +7,13 @@
 #include <utility>
 
 #include "cluster/evacuation_facts.h"
+#include "cluster/launcher_grace.h"
 #include "cluster/migration_numbers.h"
 #include "cluster/move_policy.h"
 #include "cluster/node_state.h"
 #include "cluster/protection_advice.h"
 #include "cluster/vm_placement.h"
+#include "kube/objects/new_pod.h"
 
 namespace scout::cluster {
 namespace {
@@ -228,6 +230,10 @@ migration::ProtectionFacts ProtectionRules::facts_of(const kube::Vmi& vmi,
     }
     facts.subject = subject_of(vmi, around);
     facts.copied = copied_disks_text(vmi);
+    facts.next_grace = wanted_grace(
+        vmi.wanted_grace.view(),
+        around.space == nullptr ? std::string_view{}
+                                : around.space->find(kube::grace_key).value_or(std::string_view{}));
     if (around.kubelet != nullptr) {
         facts.kubelet = *around.kubelet;
     }

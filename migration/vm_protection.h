@@ -62,7 +62,9 @@ struct ProtectionFacts {
     MoveSubject subject;  ///< memory 0: not known
     std::string escalation_refused;  ///< why it is not escalated after all; empty: it is
     std::string copied;  ///< what is to be said of disks that a move copies; empty: nothing
-    std::optional<KubeletGraces> kubelet;       ///< none: nobody told
+    std::optional<KubeletGraces> kubelet;  ///< none: nobody told
+    /// That its next launcher will have, as somebody has asked for already; none: nobody has.
+    std::optional<std::chrono::seconds> next_grace;
     std::chrono::milliseconds reserve{10'000};  ///< for the guest's own shutdown
 };
 

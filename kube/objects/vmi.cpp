@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "kube/objects/new_pod.h"
 #include "kube/objects/read_meta.h"
 #include "kube/objects/read_migration_settings.h"
 #include "kube/objects/read_vmi.h"
@@ -265,7 +266,8 @@ Result<Vmi> decode_vmi(JsonObject& object) {
         Field{"volumes", disks.volumes}};
     auto status = object.read(
         metadata(vmi.meta, Field{"labels", vmi.labels}, Field{"deletionTimestamp", vmi.deletion},
-                 Nested{"annotations", Field{"kubevirt.io/eviction-source", vmi.eviction_source}}),
+                 Nested{"annotations", Field{"kubevirt.io/eviction-source", vmi.eviction_source},
+                        Field{grace_key, vmi.wanted_grace}}),
         spec, status_into(vmi, active_pods, memory_now, disks, phases));
     vmi.ended = final_time(phases);
     vmi.liveness_probe = !probe.empty();

@@ -73,6 +73,7 @@ struct Vmi {
     ObjectMeta meta;
     Labels labels;               ///< which migration policies choose by
     SharedText eviction_source;  ///< annotation kubevirt.io/eviction-source
+    SharedText wanted_grace;     ///< annotation of grace_key
     SharedText phase;
     SharedText reason;
     SharedText node;

@@ -177,6 +177,30 @@ const std::vector<Row> obstacles{
     {"too big", [](auto& all) { all.vmis.front().memory = SharedText{"64Gi"}; },
      ProtectionVerdict::too_big, "at best",
      R"(terminationGracePeriodSeconds: 110 in the VM's template, from its next start on; or, from its next launcher on, a move's target too, virt-scout.io/launcher-grace-seconds: "125" as an annotation)"},
+    {"too big, and its next launcher will have the time",
+     [](auto& all) {
+         all.vmis.front().memory = SharedText{"64Gi"};
+         all.vmis.front().wanted_grace = SharedText{"300"};
+     },
+     ProtectionVerdict::too_big, "at best",
+     "virt-scout.io/launcher-grace-seconds is set to 300, in force from its next launcher: migrate "
+     "it once"},
+    {"the same by its namespace, and not enough",
+     [](auto& all) {
+         all.vmis.front().memory = SharedText{"64Gi"};
+         all.namespaces.resize(1);
+         all.namespaces.front().meta.name = "shop";
+         all.namespaces.front().labels = {{"virt-scout.io/launcher-grace-seconds", "60"}};
+     },
+     ProtectionVerdict::too_big, "at best",
+     "is set to 60, in force from its next launcher: migrate it once; that is not enough: "
+     "terminationGracePeriodSeconds: 110"},
+    {"what was wanted and is no number counts for nothing",
+     [](auto& all) {
+         all.vmis.front().memory = SharedText{"64Gi"};
+         all.vmis.front().wanted_grace = SharedText{"long"};
+     },
+     ProtectionVerdict::too_big, "at best", "terminationGracePeriodSeconds: 110"},
     {"too big for any annotation", [](auto& all) { all.vmis.front().memory = SharedText{"3Ti"}; },
      ProtectionVerdict::too_big, "at best",
      "terminationGracePeriodSeconds: 5305 in the VM's template, from its next start on"},

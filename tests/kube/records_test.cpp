@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 
 #include "kube/json.h"
+#include "kube/objects/vmi.h"
 
 namespace scout::kube {
 namespace {
@@ -48,6 +49,38 @@ TEST(RecordsTest, VmiTellsItsMarkItsDeletionAndItsMove) {
     EXPECT_TRUE(vmi->move->completed);
     EXPECT_EQ(vmi->move->source_sync, "192.0.2.1:9185");
     EXPECT_TRUE(vmi->move->target_sync.empty());
+}
+
+TEST(RecordsTest, VmiThatIsWatchedTellsItsEndAndTheTimeThatItWants) {
+    const auto vmi = decode(&decode_vmi, R"({"metadata":{"name":"a",
+        "annotations":{"virt-scout.io/launcher-grace-seconds":"300"}},
+        "status":{"phase":"Succeeded","phaseTransitionTimestamps":[
+            {"phase":"Running","phaseTransitionTimestamp":"2026-03-02T08:00:00Z"},
+            {"phase":"Succeeded","phaseTransitionTimestamp":"2026-03-02T09:00:00Z"}]}})");
+    ASSERT_TRUE(vmi) << vmi.error().message;
+    ASSERT_TRUE(vmi->ended);
+    EXPECT_EQ(rfc3339(*vmi->ended), "2026-03-02T09:00:00Z");
+    EXPECT_EQ(vmi->wanted_grace, "300");
+}
+
+/// Others end while the guest runs on.
+TEST(RecordsTest, LauncherEndsWithTheContainerThatItIs) {
+    const auto at = [](std::chrono::minutes minutes) { return WallTime{} + minutes; };
+    const auto container = [](const char* name, std::optional<WallTime> finished) {
+        ContainerRecord record;
+        record.name = SharedText{name};
+        record.finished = finished;
+        return record;
+    };
+    PodRecord pod;
+    pod.phase = SharedText{"Running"};
+    pod.containers = {container("compute", std::nullopt),
+                      container("volumedisk0", at(std::chrono::minutes{5}))};
+    EXPECT_FALSE(end_of_launcher(pod));
+    pod.phase = SharedText{"Failed"};
+    EXPECT_EQ(end_of_launcher(pod), at(std::chrono::minutes{5})) << "nothing else is known";
+    pod.containers[0].finished = at(std::chrono::minutes{3});
+    EXPECT_EQ(end_of_launcher(pod), at(std::chrono::minutes{3}));
 }
 
 TEST(RecordsTest, MigrationTellsWhoseItIs) {
