@@ -10,6 +10,8 @@
 
 #include "cluster/dump_files.h"
 #include "cluster/migration_numbers.h"
+#include "cluster/move_policy.h"
+#include "cluster/name_list.h"
 #include "cluster/node_state.h"
 #include "cluster/policy_manifest.h"
 
@@ -21,6 +23,18 @@ struct Placed {
     PolicyPlace place;
     migration::PolicySelectors selectors;
 };
+
+void tell_loser(const Placed& policy, const std::string& winner,
+                std::vector<PolicyFinding>& findings) {
+    findings.push_back(
+        policy.place.finding("equal-selectors", LintSeverity::warn,
+                             "chooses " + to_text(policy.selectors) + ", as " + winner + " does"));
+    findings.push_back(policy.place.finding(
+        "unreachable", LintSeverity::warn,
+        "is never applied: of policies with equal selectors KubeVirt takes that of the lowest "
+        "name, " +
+            winner + "; give it another label to choose by, or remove it"));
+}
 
 /// KubeVirt takes one of them always, whatever the VM, and says nothing.
 void compare_selectors(const std::vector<Placed>& policies, std::vector<PolicyFinding>& findings) {
@@ -44,14 +58,7 @@ void compare_selectors(const std::vector<Placed>& policies, std::vector<PolicyFi
         }
         for (const auto* each : group) {
             if (each != wins) {
-                findings.push_back(each->place.finding("equal-selectors", LintSeverity::warn,
-                                                       "chooses " + to_text(each->selectors) +
-                                                           ", as " + wins->place.policy + " does"));
-                findings.push_back(each->place.finding(
-                    "unreachable", LintSeverity::warn,
-                    "is never applied: of policies with equal selectors KubeVirt takes that of the "
-                    "lowest name, " +
-                        wins->place.policy + "; give it another label to choose by, or remove it"));
+                tell_loser(*each, wins->place.policy, findings);
             }
         }
     }
@@ -76,6 +83,39 @@ void find_impossible(const std::vector<Placed>& policies, std::vector<PolicyFind
                 each.place.finding("unreachable", LintSeverity::warn, "is never applied: " + why));
         }
     }
+}
+
+bool is_same(const migration::Labels& one, const kube::Labels& other) {
+    return std::equal(one.begin(), one.end(), other.begin(), other.end(),
+                      [](const auto& a, const auto& b) {
+                          return a.first == b.first.view() && a.second == b.second.view();
+                      });
+}
+
+/// The same of one policy beside those of the cluster.
+void compare_with(const std::vector<const kube::MigrationPolicy*>& others, const Placed& policy,
+                  std::vector<PolicyFinding>& findings) {
+    std::vector<std::string> equal;
+    for (const auto* each : others) {
+        if (each->meta.name != policy.place.policy && each->selectors && !is_move_policy(*each) &&
+            is_same(policy.selectors.space, each->selectors->space) &&
+            is_same(policy.selectors.vmi, each->selectors->vmi)) {
+            equal.push_back(each->meta.name);
+        }
+    }
+    std::sort(equal.begin(), equal.end());
+    if (equal.empty()) {
+        return;
+    }
+    if (equal.front() < policy.place.policy) {
+        tell_loser(policy, equal.front(), findings);
+        return;
+    }
+    findings.push_back(policy.place.finding(
+        "equal-selectors", LintSeverity::warn,
+        "takes the place of " + first_names(equal, 3) +
+            ", never applied while it is there: of policies with equal selectors KubeVirt takes "
+            "that of the lowest name"));
 }
 
 /// Names of the policies that choose a VMI, whether or not another one goes before.
@@ -149,6 +189,21 @@ Result<PolicyLint> lint_policy_files(const std::vector<std::filesystem::path>& p
         linter.read((*files)[i]);
     }
     return linter.take();
+}
+
+std::vector<PolicyFinding> lint_new_policy(
+    const boost::json::value& policy, const std::vector<const kube::MigrationPolicy*>& others) {
+    PolicyManifests read;
+    judge_policy({}, 0, policy, read);
+    std::vector<Placed> placed;
+    for (auto& [place, selectors] : read.usable) {
+        placed.push_back({.place = std::move(place), .selectors = std::move(selectors)});
+    }
+    find_impossible(placed, read.findings);
+    for (const auto& each : placed) {
+        compare_with(others, each, read.findings);
+    }
+    return std::move(read.findings);
 }
 
 PolicyLint lint_policies(const Objects& objects) {

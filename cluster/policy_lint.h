@@ -8,9 +8,12 @@
 #include <string_view>
 #include <vector>
 
+#include <boost/json/value.hpp>
+
 #include "base/result.h"
 #include "cluster/dump.h"
 #include "cluster/objects.h"
+#include "kube/objects/migration_policy.h"
 
 /// What is wrong with MigrationPolicies before, or although, the API server takes them (dossier §7;
 /// CRD and webhook of KubeVirt 1.9).
@@ -47,5 +50,11 @@ struct PolicyLint {
 
 /// Policies that a cluster has already. Also told: those that choose no VMI there is.
 [[nodiscard]] PolicyLint lint_policies(const Objects& objects);
+
+/// One that is about to be taken, as JSON, a map, beside those that the cluster has: one of its
+/// name is itself, and those of single moves stand for nothing. That it chooses no VMI is not told:
+/// one may come.
+[[nodiscard]] std::vector<PolicyFinding> lint_new_policy(
+    const boost::json::value& policy, const std::vector<const kube::MigrationPolicy*>& others);
 
 }  // namespace scout::cluster

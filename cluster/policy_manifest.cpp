@@ -292,16 +292,21 @@ void judge_document(const std::string& file, std::size_t line, const json::value
     if (of_kind != kind) {
         return;
     }
+    judge_policy(file, line, value, out);
+}
+
+}  // namespace
+
+void judge_policy(const std::string& file, std::size_t line, const json::value& document,
+                  PolicyManifests& out) {
     ++out.policies;
-    const auto* metadata = member(value, "metadata");
+    const auto* metadata = member(document, "metadata");
     PolicyPlace place{
         .file = file,
         .line = line,
         .policy = metadata == nullptr ? std::string{} : text_of(member(*metadata, "name"))};
-    Judge(std::move(place), out).judge(value);
+    Judge(std::move(place), out).judge(document);
 }
-
-}  // namespace
 
 PolicyManifests read_policy_manifests(const std::string& file, std::string_view text) {
     PolicyManifests out;

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <boost/json/value.hpp>
+
 #include "cluster/policy_lint.h"
 #include "kube/objects/kubevirt.h"
 #include "migration/migration_policy.h"
@@ -42,6 +44,10 @@ struct PolicyManifests {
     /// Selectors of those that the API server would take.
     std::vector<std::pair<PolicyPlace, migration::PolicySelectors>> usable;
 };
+
+/// One document of the kind, a map; what is found is added.
+void judge_policy(const std::string& file, std::size_t line, const boost::json::value& document,
+                  PolicyManifests& out);
 
 /// Those of one file.
 [[nodiscard]] PolicyManifests read_policy_manifests(const std::string& file, std::string_view text);

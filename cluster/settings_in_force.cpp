@@ -138,6 +138,7 @@ json::object values(const SettingsInForce& settings) {
                             {"escalation", migration::to_string(evacuation.escalation)}};
     values["pressure"] = {{"mode", to_string(settings.relief.mode)},
                           {"movesPerMinute", settings.relief.moves_per_minute}};
+    values["policies"] = {{"lint", to_string(settings.policy_lint)}};
     values["historyKeep"] = format_duration(settings.history_keep);
     return values;
 }
@@ -168,6 +169,7 @@ SettingsInForce settings_in_force(const LevelSettings& given, const kube::ScoutC
     settings.faults = settings.placement.faults;
     settings.evacuation = evacuation_rules(config, kubevirt, settings.faults);
     settings.relief = relief_rules(config, settings.faults);
+    settings.policy_lint = policy_lint_mode(config, settings.faults);
     if (config == nullptr) {
         return settings;
     }
@@ -190,8 +192,8 @@ std::string summary(const SettingsInForce& settings) {
            "; a node counts until it has been cordoned for " +
            format_duration(levels.cordoned_for) + " or not Ready for " +
            format_duration(levels.not_ready_for) + "; " + placement_summary(settings.placement) +
-           "; " + summary(settings.evacuation) + "; " + summary(settings.relief) +
-           "; what became of launchers and migrations is " +
+           "; " + summary(settings.evacuation) + "; " + summary(settings.relief) + "; " +
+           summary(settings.policy_lint) + "; what became of launchers and migrations is " +
            (settings.history_keep.count() == 0
                 ? std::string{"not kept"}
                 : "kept for " + format_duration(settings.history_keep));

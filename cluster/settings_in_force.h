@@ -9,6 +9,7 @@
 #include "cluster/evacuation_rules.h"
 #include "cluster/levels.h"
 #include "cluster/placement_rules.h"
+#include "cluster/policy_review.h"
 #include "cluster/relief_rules.h"
 #include "kube/objects/kubevirt.h"
 #include "kube/objects/scout_config.h"
@@ -36,6 +37,7 @@ struct SettingsInForce {
     PlacementRules placement;  ///< its faults are among those here
     EvacuationRules evacuation;
     ReliefRules relief;
+    PolicyLintMode policy_lint = PolicyLintMode::warn;
     /// What became of launchers and migrations is told for so long; 0: not after they are gone.
     std::chrono::milliseconds history_keep = std::chrono::hours{24};
     /// What the ScoutConfig says and is not obeyed, with the reason; what was given is in its

@@ -28,12 +28,14 @@ Result<ScoutConfig> decode_scout_config(JsonObject& object) {
                             Field{"escalation", config.evacuation_escalation}};
     const Nested pressure{"pressure", Field{"mode", config.pressure_mode},
                           Field{"movesPerMinute", config.pressure_moves_per_minute}};
+    const Nested policies{"policies", Field{"lint", config.policy_lint}};
     const Nested history{"history", Field{"keep", config.history_keep}};
-    auto status = object.read(
-        metadata(config.meta, Field{"generation", config.generation}),
-        Nested{"spec", levels, Field{"placement", placement}, evacuation, pressure, history},
-        Nested{"status", Field{"observedGeneration", config.observed_generation},
-               Field{"conditions", config.conditions}});
+    auto status =
+        object.read(metadata(config.meta, Field{"generation", config.generation}),
+                    Nested{"spec", levels, Field{"placement", placement}, evacuation, pressure,
+                           policies, history},
+                    Nested{"status", Field{"observedGeneration", config.observed_generation},
+                           Field{"conditions", config.conditions}});
     return decoded(std::move(config), std::move(status));
 }
 

@@ -35,6 +35,7 @@ struct ScoutConfig {
     std::optional<std::int64_t> evacuation_patience;
     SharedText pressure_mode;  ///< observe, act
     std::optional<std::int64_t> pressure_moves_per_minute;
+    SharedText policy_lint;   ///< off, warn, refuse
     SharedText history_keep;  ///< a duration
 
     std::int64_t observed_generation = 0;

@@ -3,8 +3,11 @@
 
 #include <chrono>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -184,6 +187,58 @@ TEST_F(PolicyLintTest, ListsAndJsonAreRead) {
     EXPECT_THAT(codes("{\"kind\":\"List\",\"items\":[" + one + "," + one + "]}"),
                 ElementsAre("refused selector-value", "refused selector-value"));
     EXPECT_EQ(lint("{}\n" + one).findings.at(0).line, 2U);
+}
+
+/// Codes of one that is about to be taken beside others, each a name and the value of VMI label db.
+std::vector<std::string> codes_beside(
+    const std::string& name, const std::vector<std::pair<std::string, std::string>>& others) {
+    std::vector<kube::MigrationPolicy> known;
+    for (const auto& [other, value] : others) {
+        kube::MigrationPolicy policy;
+        policy.meta.name = other;
+        policy.selectors.emplace().vmi = kube::Labels{{"db", value}};
+        known.push_back(std::move(policy));
+    }
+    known.emplace_back().meta.name = "without-selectors";
+    std::vector<const kube::MigrationPolicy*> all;
+    for (const auto& each : known) {
+        all.push_back(&each);
+    }
+    const boost::json::value policy{
+        {"apiVersion", "migrations.kubevirt.io/v1alpha1"},
+        {"kind", "MigrationPolicy"},
+        {"metadata", {{"name", name}}},
+        {"spec", {{"selectors", {{"virtualMachineInstanceSelector", {{"db", "pg"}}}}}}}};
+    std::vector<std::string> out;
+    for (const auto& finding : lint_new_policy(policy, all)) {
+        EXPECT_EQ(finding.policy, name);
+        out.push_back(std::string{finding.code} + ": " + finding.text);
+    }
+    return out;
+}
+
+TEST(NewPolicyTest, IsComparedWithThoseThatThereAre) {
+    EXPECT_THAT(codes_beside("m", {{"a", "my"}, {"m", "pg"}}), IsEmpty()) << "m is itself";
+    EXPECT_THAT(codes_beside("m", {{"z", "pg"}, {"b", "pg"}, {"a", "pg"}}),
+                ElementsAre("equal-selectors: chooses VMI label db=pg, as a does",
+                            AllOf(HasSubstr("unreachable: "), HasSubstr("lowest name, a;"))));
+    EXPECT_THAT(codes_beside("m", {{"z", "pg"}, {"x", "pg"}, {"a", "my"}}),
+                ElementsAre(HasSubstr("equal-selectors: takes the place of x, z, never applied")));
+}
+
+TEST(NewPolicyTest, ThoseOfSingleMovesStandForNothing) {
+    kube::MigrationPolicy ours;
+    ours.meta.name = "virt-scout-move-u1";
+    ours.move_of = "u1";
+    ours.selectors.emplace();
+    const boost::json::value policy{{"apiVersion", "migrations.kubevirt.io/v1alpha1"},
+                                    {"kind", "MigrationPolicy"},
+                                    {"metadata", {{"name", "z"}}},
+                                    {"spec", {{"selectors", boost::json::object{}}}}};
+
+    EXPECT_THAT(lint_new_policy(policy, {&ours}), IsEmpty());
+    ours.move_of = "another";
+    EXPECT_EQ(lint_new_policy(policy, {&ours}).size(), 2U);
 }
 
 /// The budget is 200 ms for 1,000 policies; many times that here, for builds with sanitizers.

@@ -97,6 +97,26 @@ TEST(SettingsInForceTest, HowLongWhatBecameOfVmsIsKeptIsSaid) {
                                                 HasSubstr("168h at most"), HasSubstr("169h"))));
 }
 
+TEST(SettingsInForceTest, PoliciesAreWarnedOfUnlessSomebodyWantsThemRefused) {
+    auto object = config();
+    EXPECT_EQ(settings_in_force(given, nullptr, nullptr).policy_lint, PolicyLintMode::warn);
+    EXPECT_THAT(summary(settings_in_force(given, &object, nullptr)), HasSubstr("are warned of"));
+    object.policy_lint = SharedText{"off"};
+    EXPECT_EQ(settings_in_force(given, &object, nullptr).policy_lint, PolicyLintMode::off);
+    object.policy_lint = SharedText{"refuse"};
+    const auto refuses = settings_in_force(given, &object, nullptr);
+    EXPECT_EQ(refuses.policy_lint, PolicyLintMode::refuse);
+    EXPECT_THAT(refuses.faults, IsEmpty());
+    const auto body = boost::json::parse(status_body(object, refuses, protection, now));
+    EXPECT_EQ(body.at("status").at("inForce").at("policies").at("lint"), "refuse");
+
+    object.policy_lint = SharedText{"deny"};
+    const auto wrong = settings_in_force(given, &object, nullptr);
+    EXPECT_EQ(wrong.policy_lint, PolicyLintMode::warn);
+    EXPECT_THAT(wrong.faults, ElementsAre(AllOf(HasSubstr("spec.policies.lint"),
+                                                HasSubstr("warn or refuse"), HasSubstr("deny"))));
+}
+
 TEST(SettingsInForceTest, NothingIsMovedForExpectedPressureUnlessSomebodyAsksForIt) {
     auto object = config();
     EXPECT_EQ(settings_in_force(given, &object, nullptr).relief, ReliefRules{});

@@ -355,7 +355,7 @@ TEST(ScoutConfigDecoderTest, ReadsWhatIsAskedAndWhatWasTold) {
       "spec":{"levels":{"layer":"truth","machineType":"pc","cordonedFor":"5m"},
         "placement":{"requireHostModelMigratabilityLevel":50,
           "preferredHostModelMigratabilityLevel":{"level":70,"weight":2}},
-        "pressure":{"mode":"act","movesPerMinute":7}},
+        "pressure":{"mode":"act","movesPerMinute":7},"policies":{"lint":"refuse"}},
       "status":{"observedGeneration":6,"conditions":[{"type":"InForce","status":"True",
         "message":"all of it","lastTransitionTime":"2026-11-27T10:00:00Z"}]}})");
 
@@ -370,6 +370,7 @@ TEST(ScoutConfigDecoderTest, ReadsWhatIsAskedAndWhatWasTold) {
     EXPECT_EQ(config->placement.preferred, (kube::PreferredLevel{.level = 70, .weight = 2}));
     EXPECT_EQ(config->pressure_mode, "act");
     EXPECT_EQ(config->pressure_moves_per_minute, 7);
+    EXPECT_EQ(config->policy_lint, "refuse");
     EXPECT_EQ(config->observed_generation, 6);
     ASSERT_EQ(config->conditions.size(), 1U);
     EXPECT_EQ(config->conditions[0].message, "all of it");
