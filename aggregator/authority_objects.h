@@ -30,8 +30,8 @@ struct AuthoritySecret {
 [[nodiscard]] std::string bundle_map_json(const kube::ObjectName& name, const std::string& bundle);
 [[nodiscard]] Result<std::string> parse_bundle_map(std::string_view body);
 
-/// The JSON patch that gives the bundle to each webhook of a MutatingWebhookConfiguration, and to
-/// no other object and no other webhook; empty if all have it.
+/// The JSON patch that gives the bundle to each webhook of a configuration, mutating or validating,
+/// and to no other object and no other webhook; empty if all have it.
 [[nodiscard]] Result<std::string> webhook_patch(std::string_view configuration,
                                                 const std::string& bundle);
 /// The same for an APIService.

@@ -45,6 +45,32 @@ std::string maker(std::uint64_t number) {
     return std::string{field_manager} + "-" + std::to_string(number);
 }
 
+/// An object by which the API server calls us, and is told whom to trust.
+struct Caller {
+    std::string step;
+    kube::Target object;
+    decltype(&webhook_patch) patch;
+};
+
+std::vector<Caller> callers_in(const ServingSettings& settings) {
+    std::vector<Caller> callers;
+    const auto add = [&callers](const std::string& what, const kube::Resource& resource,
+                                const std::vector<std::string>& names, auto patch) {
+        for (const auto& name : names) {
+            callers.push_back(
+                {.step = what + " " + name,
+                 .object = {.resource = resource, .object = {.space = {}, .name = name}},
+                 .patch = patch});
+        }
+    };
+    add("webhook", kube::resources::mutating_webhook_configurations(), settings.webhooks,
+        &webhook_patch);
+    add("validating webhook", kube::resources::validating_webhook_configurations(),
+        settings.validating_webhooks, &webhook_patch);
+    add("API service", api_services(), settings.api_services, &api_service_patch);
+    return callers;
+}
+
 kube::CallOptions reading() {
     kube::CallOptions options;
     options.limit = call_limit;
@@ -126,16 +152,10 @@ Task<bool> ServingCertificates::tell(StoredAuthority authority) {
     const auto known = bundle(authority, clock_.wall(), settings_.rules);
     const auto published = co_await publish(known);
     bool well = note("config map", published);
-    for (const auto& webhook : settings_.webhooks) {
-        kube::Target target{.resource = kube::resources::mutating_webhook_configurations(),
-                            .object = {.space = {}, .name = webhook}};
-        const auto injected = co_await inject(std::move(target), &webhook_patch, known);
-        well = note("webhook " + webhook, injected) && well;
-    }
-    for (const auto& service : settings_.api_services) {
-        kube::Target target{.resource = api_services(), .object = {.space = {}, .name = service}};
-        const auto injected = co_await inject(std::move(target), &api_service_patch, known);
-        well = note("API service " + service, injected) && well;
+    const auto callers = callers_in(settings_);
+    for (const auto& caller : callers) {
+        const auto injected = co_await inject(caller.object, caller.patch, known);
+        well = note(caller.step, injected) && well;
     }
     co_return well;
 }

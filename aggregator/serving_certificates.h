@@ -36,10 +36,11 @@ struct ServingSettings {
     std::string space;  ///< namespace
     /// The Service by which we are called. Its names are in the certificate, and those below.
     std::string service = "virt-scout-aggregator";
-    std::vector<std::string> names;           ///< DNS names and addresses, for callers by URL
-    std::string authority = "virt-scout-ca";  ///< name of the Secret and of the ConfigMap
-    std::vector<std::string> webhooks;        ///< MutatingWebhookConfigurations that call us
-    std::vector<std::string> api_services;    ///< APIServices that we serve
+    std::vector<std::string> names;                ///< DNS names and addresses, for callers by URL
+    std::string authority = "virt-scout-ca";       ///< name of the Secret and of the ConfigMap
+    std::vector<std::string> webhooks;             ///< MutatingWebhookConfigurations that call us
+    std::vector<std::string> validating_webhooks;  ///< ValidatingWebhookConfigurations likewise
+    std::vector<std::string> api_services;         ///< APIServices that we serve
     /// Somebody else makes our certificate: it is served, and nothing is made or written.
     std::optional<CertificateFiles> files;
     CertificateRules rules;

@@ -157,6 +157,15 @@ const Resource& mutating_webhook_configurations() {
     return resource;
 }
 
+const Resource& validating_webhook_configurations() {
+    static const Resource resource{.group = "admissionregistration.k8s.io",
+                                   .version = "v1",
+                                   .plural = "validatingwebhookconfigurations",
+                                   .kind = "ValidatingWebhookConfiguration",
+                                   .namespaced = false};
+    return resource;
+}
+
 const Resource& cluster_roles() {
     static const Resource resource{.group = "rbac.authorization.k8s.io",
                                    .version = "v1",

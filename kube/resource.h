@@ -57,6 +57,7 @@ namespace resources {
 [[nodiscard]] const Resource& events();  ///< events.k8s.io/v1
 [[nodiscard]] const Resource& custom_resource_definitions();
 [[nodiscard]] const Resource& mutating_webhook_configurations();
+[[nodiscard]] const Resource& validating_webhook_configurations();
 [[nodiscard]] const Resource& cluster_roles();
 }  // namespace resources
 

@@ -87,6 +87,7 @@ protected:
         ServingSettings settings{.space = space,
                                  .names = {"127.0.0.1"},
                                  .webhooks = {configuration()},
+                                 .validating_webhooks = validating,
                                  .files = {},
                                  .rules = {},
                                  .look_every = 50ms,
@@ -109,8 +110,9 @@ protected:
         return std::string(map.at("data").at("ca.crt").as_string());
     }
     /// What the API server trusts for the i-th webhook.
-    [[nodiscard]] std::string injected(std::size_t i) {
-        const auto object = done(client->get(webhooks()));
+    [[nodiscard]] std::string injected(std::size_t i) { return injected(webhooks(), i); }
+    [[nodiscard]] std::string injected(const kube::Target& configuration, std::size_t i) {
+        const auto object = done(client->get(configuration));
         const auto path = "/webhooks/" + std::to_string(i) + "/clientConfig/caBundle";
         const auto found = scout::test::at(object, path);
         return found.is_string() ? base64_decode(found.get_string()).value() : "";
@@ -133,6 +135,7 @@ protected:
 
     MovedClock moved;
     std::string space;
+    std::vector<std::string> validating;  ///< configurations that what is started knows
 };
 
 TEST_F(BedServingCertificatesTest, TwoReplicasAtTheSameTimeEndWithOneAuthority) {
@@ -186,6 +189,21 @@ TEST_F(BedServingCertificatesTest, WebhooksAreToldAndToldAgain) {
 
     EXPECT_EQ(injected(1), published());
     EXPECT_EQ(leader->certificates.facts().issued, 1U);
+}
+
+TEST_F(BedServingCertificatesTest, WebhooksThatOnlyJudgeAreToldToo) {
+    const kube::Target object{.resource = kube::resources::validating_webhook_configurations(),
+                              .object = {.space = {}, .name = "judging-of-" + space}};
+    create(object.resource, "",
+           {{"metadata", {{"name", object.object.name}}},
+            {"webhooks", json::array{webhook("a.virt-scout.io"), webhook("b.virt-scout.io")}}});
+    validating = {object.object.name, "none-of-" + space};
+
+    const auto leader = start(true);
+    ASSERT_TRUE(run_until_well(*leader, 3));
+
+    EXPECT_EQ(injected(object, 0), published());
+    EXPECT_EQ(injected(object, 1), published());
 }
 
 TEST_F(BedServingCertificatesTest, AnAbsentConfigurationIsAwaitedAndNeverMade) {
