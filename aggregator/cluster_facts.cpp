@@ -59,6 +59,7 @@ ClusterFacts ClusterSide::facts() const {
     facts.grace = parts_->grace.counters();
     facts.target_moves = parts_->targets.moves();
     facts.target_pods = parts_->targets.pods();
+    facts.policy_lint = parts_->policies.counters();
     if (parts_->queries != nullptr) {
         facts.queries = parts_->queries->counters();
     }

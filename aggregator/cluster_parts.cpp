@@ -13,6 +13,8 @@ constexpr const char* lease_name = "virt-scout-aggregator";
 /// first-placement.yaml, launcher-grace.yaml and named-target.yaml of daemonset/base
 constexpr std::array<const char*, 3> webhook_names{"virt-scout-first", "virt-scout-grace",
                                                    "virt-scout-target"};
+/// policy-lint.yaml of it
+constexpr const char* validating_webhook_name = "virt-scout-policies";
 /// daemonset/base/query.yaml
 constexpr const char* api_service_name = "v1alpha1.query.virt-scout.io";
 
@@ -90,11 +92,13 @@ ClusterSide::Parts::Parts(const asio::any_io_executor& loop, ClusterSettings set
       placement({.levels = labels, .settings = live, .vmis = objects.vmis, .events = events}),
       grace(objects.namespaces),
       targets({.nodes = objects.nodes, .vmis = objects.vmis, .events = events}, act_client),
+      policies(objects.policies, live),
       certificates(
           loop, client, [this] { return elector.may_write_until(); },
           {.space = settings.space,
            .names = std::move(settings.https.names),
            .webhooks = {webhook_names.begin(), webhook_names.end()},
+           .validating_webhooks = {validating_webhook_name},
            .api_services = {api_service_name},
            .files = std::move(settings.https.files),
            .seed = random_seed()},

@@ -24,6 +24,7 @@
 #include "aggregator/migration_causes.h"
 #include "aggregator/move_landings.h"
 #include "aggregator/placement_admission.h"
+#include "aggregator/policy_admission.h"
 #include "aggregator/policy_drift.h"
 #include "aggregator/pressure_events.h"
 #include "aggregator/pressure_relief.h"
@@ -96,6 +97,7 @@ struct ClusterSide::Parts {
     PlacementAdmission placement;
     GraceAdmission grace;
     TargetAdmission targets;
+    PolicyAdmission policies;
     ServingCertificates certificates;
     AgentCertificates agents;
     ClusterTokenOwners owners;

@@ -177,6 +177,9 @@ Status ClusterSide::serve_https() {
     parts_->https->route("POST", "/target/pod", [this](daemon::HttpRequest request) {
         return parts_->targets.serve_pod(std::move(request));
     });
+    parts_->https->route("POST", "/policies", [this](daemon::HttpRequest request) {
+        return parts_->policies.serve(std::move(request));
+    });
     if (parts_->queries != nullptr) {
         serve_queries();
     }

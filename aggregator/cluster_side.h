@@ -82,6 +82,7 @@ struct ClusterFacts {
     AdmissionCounters grace;
     AdmissionCounters target_moves;  ///< migrations that carry a term
     AdmissionCounters target_pods;
+    AdmissionCounters policy_lint;  ///< migration policies that are made or changed
     QueryCounters queries;
     EvacuationCounters evacuations;
     HookCounters hook;

@@ -68,10 +68,12 @@ void add_https(const ClusterFacts& facts, std::vector<MetricFamily>& out) {
     add_admissions("virt_scout_target_pod_admissions_total",
                    "Questions of the API server about target pods of such migrations.",
                    facts.target_pods, out);
+    add_admissions("virt_scout_policy_admissions_total",
+                   "Questions of the API server about migration policies.", facts.policy_lint, out);
     out.push_back(counter("virt_scout_admission_warnings_total",
                           "Answers to all of these that had a warning.",
                           facts.placement.warned + facts.grace.warned + facts.target_moves.warned +
-                              facts.target_pods.warned));
+                              facts.target_pods.warned + facts.policy_lint.warned));
     out.push_back(family("virt_scout_queries_total",
                          "Questions of users by way of the API server, by what came of them.",
                          MetricType::Counter,

@@ -25,13 +25,16 @@ void judge_as_pod(kube::AdmissionRequest& request, std::string_view unchanged,
 }  // namespace
 
 std::string wrong_question(const kube::AdmissionRequest& request, std::string_view group,
-                           std::string_view kind) {
-    if (request.group == group && request.kind == kind && request.operation == "CREATE") {
+                           std::string_view kind, Asked asked) {
+    const bool or_changed = asked == Asked::created_or_changed;
+    const bool is_operation =
+        request.operation == "CREATE" || (or_changed && request.operation == "UPDATE");
+    if (request.group == group && request.kind == kind && is_operation) {
         return {};
     }
-    return "expected a " + std::string{kind} + " that is created, found " +
-           log_value(request.kind) + " and " + log_value(request.operation) +
-           "; see the rules of the webhook configuration";
+    return "expected a " + std::string{kind} + " that is created" +
+           (or_changed ? " or changed" : "") + ", found " + log_value(request.kind) + " and " +
+           log_value(request.operation) + "; see the rules of the webhook configuration";
 }
 
 daemon::HttpAnswer no_review(const Error& why, AdmissionCounters& counters) {

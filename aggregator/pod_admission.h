@@ -27,9 +27,13 @@ struct AdmissionCounters {
 [[nodiscard]] daemon::HttpAnswer admission_answer(kube::AdmissionAnswer answer,
                                                   AdmissionCounters& counters);
 
+/// At which operations a webhook is asked.
+enum class Asked : std::uint8_t { created, created_or_changed };
+
 /// What is asked about is not what the webhook is for: a warning; empty: it is.
 [[nodiscard]] std::string wrong_question(const kube::AdmissionRequest& request,
-                                         std::string_view group, std::string_view kind);
+                                         std::string_view group, std::string_view kind,
+                                         Asked asked = Asked::created);
 
 /// Puts patch and warnings into the answer.
 using JudgePod =

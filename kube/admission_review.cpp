@@ -33,13 +33,14 @@ Result<AdmissionRequest> decode_admission_review(PaddedText body) {
     std::string version;
     std::string kind;
     RawObject object{request.object};
+    RawObject old_object{request.old_object};
     auto status = document->read(
         Field{"apiVersion", version}, Field{"kind", kind},
         Nested{"request", Field{"uid", request.uid},
                Nested{"kind", Field{"group", request.group}, Field{"kind", request.kind}},
                Field{"namespace", request.space}, Field{"name", request.name},
                Field{"operation", request.operation}, Field{"dryRun", request.dry_run},
-               Field{"object", object}});
+               Field{"object", object}, Field{"oldObject", old_object}});
     if (status && (version != api_version || kind != review_kind)) {
         return fail(Errc::invalid, std::string{"expected kind "} + review_kind + " of " +
                                        api_version + ", found kind " + log_value(kind) + " of " +

@@ -17,10 +17,11 @@ struct AdmissionRequest {
     std::string group;
     std::string kind;
     std::string space;
-    std::string name;       ///< empty if the server makes it up later
-    std::string operation;  ///< CREATE, UPDATE, DELETE, CONNECT
-    bool dry_run = false;   ///< nothing may be told to others either
-    std::string object;     ///< JSON as it stands; empty: there is none
+    std::string name;        ///< empty if the server makes it up later
+    std::string operation;   ///< CREATE, UPDATE, DELETE, CONNECT
+    bool dry_run = false;    ///< nothing may be told to others either
+    std::string object;      ///< JSON as it stands; empty: there is none
+    std::string old_object;  ///< likewise, before it is changed or deleted
 };
 
 /// Errors: invalid: this is no such review; the message has the path of what is wrong.

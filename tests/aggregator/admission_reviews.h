@@ -9,6 +9,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
 
 #include "base/base64.h"
 #include "daemon/http_server.h"
@@ -28,12 +29,14 @@ public:
     Task<Status> update(kube::EventRecord /*record*/) override { co_return Status{}; }
 };
 
-/// What an API server asks a webhook about an object of namespace ns that is created.
+/// What an API server asks a webhook about an object of namespace ns.
 struct Review {
     std::string group = {};
-    std::string kind;
+    std::string kind = {};
     boost::json::object object;
     bool dry_run = false;
+    std::string operation = "CREATE";
+    boost::json::value old_object = nullptr;
 };
 inline std::string review(const Review& asked) {
     namespace json = boost::json;
@@ -41,9 +44,10 @@ inline std::string review(const Review& asked) {
         {"uid", "q1"},
         {"kind", {{"group", asked.group}, {"version", "v1"}, {"kind", asked.kind}}},
         {"namespace", "ns"},
-        {"operation", "CREATE"},
+        {"operation", asked.operation},
         {"dryRun", asked.dry_run},
-        {"object", asked.object}};
+        {"object", asked.object},
+        {"oldObject", asked.old_object}};
     return json::serialize(json::object{
         {"kind", "AdmissionReview"}, {"apiVersion", "admission.k8s.io/v1"}, {"request", request}});
 }

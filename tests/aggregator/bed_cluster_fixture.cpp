@@ -43,7 +43,8 @@ kube::Resource served_as(const std::string& kind, const std::string& api_version
         {"ScoutConfig", {"scoutconfigs", false}},
         {"ValidatingAdmissionPolicy", {"validatingadmissionpolicies", false}},
         {"ValidatingAdmissionPolicyBinding", {"validatingadmissionpolicybindings", false}},
-        {"MutatingWebhookConfiguration", {"mutatingwebhookconfigurations", false}}};
+        {"MutatingWebhookConfiguration", {"mutatingwebhookconfigurations", false}},
+        {"ValidatingWebhookConfiguration", {"validatingwebhookconfigurations", false}}};
     const auto& [plural, namespaced] = kinds.at(kind);
     const auto slash = api_version.find('/');
     const bool core = slash == std::string::npos;

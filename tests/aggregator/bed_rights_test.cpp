@@ -89,7 +89,7 @@ protected:
         BedClusterTest::SetUp();
         if (client) {
             for (const auto* file : {"crds/cpuprofiles.yaml", "crds/scoutconfigs.yaml",
-                                     "first-placement.yaml", "query.yaml"}) {
+                                     "first-placement.yaml", "policy-lint.yaml", "query.yaml"}) {
                 apply_manifest(file);
             }
             apply_manifest(query_api_file);

@@ -35,7 +35,7 @@ TEST(AdmissionReviewTest, ReadsTheRequest) {
           "resource":{"group":"","version":"v1","resource":"pods"},"name":"p","namespace":"ns",
           "operation":"CREATE","userInfo":{"username":"admin","groups":["a"]},
           "object":{"metadata":{"name":"p"}, "spec":{"a":[1,{"b":"}"}]}},
-          "oldObject":null,"dryRun":true,"options":{"kind":"CreateOptions"}}})");
+          "oldObject":{"a":1},"dryRun":true,"options":{"kind":"CreateOptions"}}})");
 
     ASSERT_TRUE(request) << request.error().message;
     EXPECT_EQ(request->uid, "705ab4f5");
@@ -46,14 +46,16 @@ TEST(AdmissionReviewTest, ReadsTheRequest) {
     EXPECT_EQ(request->operation, "CREATE");
     EXPECT_TRUE(request->dry_run);
     EXPECT_EQ(request->object, R"({"metadata":{"name":"p"}, "spec":{"a":[1,{"b":"}"}]}})");
+    EXPECT_EQ(request->old_object, R"({"a":1})");
 }
 
 TEST(AdmissionReviewTest, AbsentAndNullAreTheSame) {
     const auto request = decode(R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1",
-        "request":{"uid":"u","object":null,"kind":null}})");
+        "request":{"uid":"u","object":null,"oldObject":null,"kind":null}})");
 
     ASSERT_TRUE(request) << request.error().message;
     EXPECT_EQ(request->object, "");
+    EXPECT_EQ(request->old_object, "");
     EXPECT_EQ(request->kind, "");
     EXPECT_FALSE(request->dry_run);
 }
