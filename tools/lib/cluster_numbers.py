@@ -24,6 +24,7 @@ from process_numbers import cpu_seconds, memory_kib, row
 
 ROOT = Path(__file__).resolve().parents[2]
 CHANGES = 20
+POLICIES = 1000
 LEVEL_LABEL = "kubevirt/host-model-migratability-level"
 # cluster/label_plan.h: how fast the labels of a new cluster are written.
 FIRST_WRITES_PER_SECOND = 100
@@ -148,6 +149,18 @@ def levels_rows(watcher, begun):
         f"client-go sees the change: {seen:.2f} s", f"{right / seen:.0f} x", "<= 5 s", right <= 5)
 
 
+def make_policies(cluster):
+    """Those that a new one is compared with."""
+    file = Path(cluster.folder) / "policies.json"
+    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [
+        {"apiVersion": "migrations.kubevirt.io/v1alpha1", "kind": "MigrationPolicy",
+         "metadata": {"name": f"of-{number}"},
+         "spec": {"selectors": {"namespaceSelector": {"env": "prod"},
+                                "virtualMachineInstanceSelector": {"app": f"a{number}"}}}}
+        for number in range(POLICIES)]}))
+    cluster.kubectl("create", "-f", file)
+
+
 def admission_rows(cluster, aggregator, go):
     cluster.kubectl("patch", "scoutconfig", "default", "--type", "merge", "-p",
                     '{"spec":{"placement":{"requireHostModelMigratabilityLevel":30}}}')
@@ -156,14 +169,18 @@ def admission_rows(cluster, aggregator, go):
     Path(authority).write_text(cluster.kubectl("get", "configmap", "-n", "virt-scout",
                                                "virt-scout-ca", "-o", r"jsonpath={.data.ca\.crt}"))
     aggregator.said("settings in force .*level 30 is required")
-    # No Service leads to the aggregator here: the migration that it is asked about is not refused.
+    # No Service leads to the aggregator here: the migration that it is asked about is not refused, and
+    # nobody is waited for.
     cluster.kubectl("delete", "mutatingwebhookconfiguration", "virt-scout-target")
+    cluster.kubectl("delete", "validatingwebhookconfiguration", "virt-scout-policies")
+    make_policies(cluster)
     told = subprocess.run([*go, "--url", f"https://{address}", "--authority", authority,
                            "admission"], stdout=subprocess.PIPE, text=True, check=True)
     times = {kind: float(last) * 1e3 for kind, _, last in map(str.split, told.stdout.splitlines())}
     other = times["empty"]
     for kind, what in (("first", "first launcher pods"), ("move", "migrations with a term"),
-                       ("pod", "their target pods")):
+                       ("pod", "their target pods"),
+                       ("policy", f"policies beside {POLICIES}")):
         mine = times[kind]
         row(f"admission of {what}, 200/s for 30 s, p99", f"{mine:.2f} ms",
             f"empty HTTPS answer: {other:.2f} ms", f"{mine / other:.2f} x", "<= 2 x",

@@ -33,8 +33,8 @@ type asking struct {
 
 // askAdmission asks what an API server would, 200 times in a second whether answers come or not, each
 // kind in turn: "first" about first launcher pods, "move" about migrations with a term, "pod" about
-// their target pods, and "empty" for a path that is not there; each with its median and 99th
-// percentile in seconds.
+// their target pods, "policy" about migration policies, and "empty" for a path that is not there;
+// each with its median and 99th percentile in seconds.
 func askAdmission(config *rest.Config, url, authority string) error {
 	pem, err := os.ReadFile(authority)
 	if err != nil {
@@ -82,6 +82,10 @@ func (a *asking) questions(config *rest.Config) (map[string]func() error, error)
 	if err != nil {
 		return nil, err
 	}
+	policy, err := reviewOf("migrations.kubevirt.io", "migrationpolicies", "MigrationPolicy", policyLikeAnother())
+	if err != nil {
+		return nil, err
+	}
 	patched := func(path string, review []byte) func() error {
 		return func() error {
 			_, err := a.patch(path, review)
@@ -89,7 +93,17 @@ func (a *asking) questions(config *rest.Config) (map[string]func() error, error)
 		}
 	}
 	return map[string]func() error{"first": patched("/first", first), "move": patched("/target/move", move),
-		"pod": patched("/target/pod", target), "empty": a.empty}, nil
+		"pod": patched("/target/pod", target), "empty": a.empty,
+		"policy": func() error { return a.warned("/policies", policy) }}, nil
+}
+
+// policyLikeAnother chooses what the first of those chooses that cluster_numbers.py has made.
+func policyLikeAnother() document {
+	return document{"apiVersion": "migrations.kubevirt.io/v1alpha1", "kind": "MigrationPolicy",
+		"metadata": document{"name": "that-is-new"},
+		"spec": document{"selectors": document{
+			"namespaceSelector":              document{"env": "prod"},
+			"virtualMachineInstanceSelector": document{"app": "a0"}}}}
 }
 
 // launcherBefore is a pod like one that guests has made, before it has a node.
@@ -121,27 +135,37 @@ func reviewOf(group, plural, kind string, object document) ([]byte, error) {
 	})
 }
 
-// patch is the JSON Patch that a webhook answers with: an answer without one is none.
-func (a *asking) patch(path string, review []byte) ([]byte, error) {
+type response struct {
+	Patch    []byte
+	Warnings []string
+}
+
+func (a *asking) post(path string, review []byte) (response, error) {
+	var told struct{ Response response }
 	answer, err := a.client.Post(a.url+path, "application/json", bytes.NewReader(review))
 	if err != nil {
-		return nil, err
+		return told.Response, err
 	}
 	defer answer.Body.Close()
-	var told struct {
-		Response struct {
-			Patch    []byte
-			Warnings []string
-		}
+	return told.Response, json.NewDecoder(answer.Body).Decode(&told)
+}
+
+// patch is the JSON Patch that a webhook answers with: an answer without one is none.
+func (a *asking) patch(path string, review []byte) ([]byte, error) {
+	told, err := a.post(path, review)
+	if err == nil && len(told.Patch) == 0 {
+		err = fmt.Errorf("expected a patch, found none %q", told.Warnings)
 	}
-	if err := json.NewDecoder(answer.Body).Decode(&told); err != nil {
-		return nil, err
+	return told.Patch, err
+}
+
+// warned expects that something is said.
+func (a *asking) warned(path string, review []byte) error {
+	told, err := a.post(path, review)
+	if err == nil && len(told.Warnings) == 0 {
+		err = fmt.Errorf("expected a warning of %s, found none", path)
 	}
-	if len(told.Response.Patch) == 0 {
-		return nil, fmt.Errorf("expected a patch, found HTTP %d without one %q", answer.StatusCode,
-			told.Response.Warnings)
-	}
-	return told.Response.Patch, nil
+	return err
 }
 
 func (a *asking) empty() error {
