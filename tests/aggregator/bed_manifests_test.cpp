@@ -104,21 +104,6 @@ protected:
             client->create({.resource = kube::resources::pods(), .object = {.space = space}},
                            json::serialize(pod), options));
     }
-    /// The bed routes no Services: the webhooks of that object call us by URL.
-    void call_by_url(const kube::Target& webhook, const std::string& url) {
-        ASSERT_TRUE(run_until([&] {
-            return test::at(done(client->get(webhook)), "/webhooks/0/clientConfig/caBundle")
-                .is_string();
-        }));
-        json::array patch;
-        const auto count = test::at(done(client->get(webhook)), "/webhooks").as_array().size();
-        for (std::size_t i = 0; i < count; ++i) {
-            const auto config = "/webhooks/" + std::to_string(i) + "/clientConfig";
-            patch.push_back({{"op", "remove"}, {"path", config + "/service"}});
-            patch.push_back({{"op", "add"}, {"path", config + "/url"}, {"value", url}});
-        }
-        done(client->json_patch(webhook, json::serialize(patch)));
-    }
     [[nodiscard]] static json::object labels(const std::string& key, const json::value& value) {
         return {{"metadata", {{"labels", {{key, value}}}}}};
     }
@@ -296,6 +281,32 @@ TEST_F(BedManifestsTest, OfItsWebhookTheAggregatorChangesTheBundleAlone) {
     EXPECT_THAT(refusal(who, webhook, labels("a", "b")), HasSubstr("nothing else of it"));
     EXPECT_THAT(refusal(who, webhook, json::value{{"webhooks", json::array{}}}),
                 HasSubstr("nothing else of it"));
+    auto hooks = test::at(done(client->get(webhook)), "/webhooks");
+    hooks.at(0).at("clientConfig").as_object()["caBundle"] = "QUJD";
+    // The API server looks at what is in it, the fence has no say.
+    EXPECT_THAT(refusal(who, webhook, json::value{{"webhooks", hooks}}),
+                Not(HasSubstr("nothing else of it")));
+}
+
+TEST_F(BedManifestsTest, TheSameOfTheWebhookThatIsAskedAboutPolicies) {
+    const auto who = account("virt-scout-aggregator");
+    const kube::Target webhook{.resource = kube::resources::validating_webhook_configurations(),
+                               .object = {.space = {}, .name = "virt-scout-policies"}};
+    const auto with = [this, &webhook](const char* key, const json::value& value) {
+        auto hooks = test::at(done(client->get(webhook)), "/webhooks");
+        hooks.at(0).as_object()[key] = value;
+        return json::value{{"webhooks", hooks}};
+    };
+    // A new policy is in force a moment after it was taken.
+    ASSERT_TRUE(
+        run_until([&] { return !refusal(who, webhook, with("failurePolicy", "Fail")).empty(); }));
+
+    for (const auto& [key, value] : {std::pair<const char*, json::value>{"failurePolicy", "Fail"},
+                                     {"matchConditions", json::array{}},
+                                     {"clientConfig", {{"url", "https://elsewhere.example/"}}}}) {
+        EXPECT_THAT(refusal(who, webhook, with(key, value)), HasSubstr("nothing else of it"))
+            << key;
+    }
     auto hooks = test::at(done(client->get(webhook)), "/webhooks");
     hooks.at(0).at("clientConfig").as_object()["caBundle"] = "QUJD";
     // The API server looks at what is in it, the fence has no say.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is posted to a webhook: any bytes are a review or are refused with a reason. A patch that we
-// answer can be applied, and to a pod that has it nothing is added.
+// answer can be applied, and to a pod that has it nothing is added; a policy is judged in few
+// words.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -11,8 +12,11 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
+#include <boost/system/error_code.hpp>
 
 #include "cluster/first_placement.h"
+#include "cluster/policy_lint.h"
+#include "cluster/policy_review.h"
 #include "cluster/target_term.h"
 #include "kube/admission_review.h"
 #include "tests/cluster/json_patch.h"
@@ -85,12 +89,26 @@ void take_move(const std::string& text) {
     expect(patch.has_value() == made.request.wish.term.has_value());
 }
 
+/// A policy that is made: of whatever it says no more is told than somebody reads.
+void take_policy(const std::string& text) {
+    boost::system::error_code error;
+    const auto policy = json::parse(text, error);
+    if (error || !policy.is_object()) {
+        return;
+    }
+    for (const auto mode : {cluster::PolicyLintMode::warn, cluster::PolicyLintMode::refuse}) {
+        const auto review = cluster::review_policy(cluster::lint_new_policy(policy, {}), mode);
+        expect(review.warnings.size() <= 9 && review.refusal.size() <= 4096);
+    }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     std::string body(reinterpret_cast<const char*>(data), size);
     take_pod(body);
     take_move(body);
+    take_policy(body);
     const auto request = kube::decode_admission_review(kube::PaddedText::of(body));
     if (!request) {
         expect(!request.error().message.empty());
@@ -103,5 +121,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     expect(json::parse(answer).at("response").at("uid").as_string() == request->uid);
     take_pod(request->object);
     take_move(request->object);
+    take_policy(request->object);
     return 0;
 }
