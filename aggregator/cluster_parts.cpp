@@ -93,6 +93,8 @@ ClusterSide::Parts::Parts(const asio::any_io_executor& loop, ClusterSettings set
       grace(objects.namespaces),
       targets({.nodes = objects.nodes, .vmis = objects.vmis, .events = events}, act_client),
       policies(objects.policies, live),
+      tuned(loop, {.policies = objects.policies, .elector = elector, .events = events}, client,
+            clock),
       certificates(
           loop, client, [this] { return elector.may_write_until(); },
           {.space = settings.space,

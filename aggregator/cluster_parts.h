@@ -29,6 +29,7 @@
 #include "aggregator/pressure_events.h"
 #include "aggregator/pressure_relief.h"
 #include "aggregator/target_admission.h"
+#include "aggregator/tuned_policies.h"
 #include "daemon/http_server.h"
 #include "kube/client.h"
 #include "kube/event_client.h"
@@ -98,6 +99,7 @@ struct ClusterSide::Parts {
     GraceAdmission grace;
     TargetAdmission targets;
     PolicyAdmission policies;
+    TunedPolicies tuned;
     ServingCertificates certificates;
     AgentCertificates agents;
     ClusterTokenOwners owners;

@@ -140,6 +140,9 @@ void ClusterSide::keep_what_was_asked_for() {
         keep("policies of migrations", [causes] { return causes->drift.run(); });
         keep("landings of migrations", [causes] { return causes->landings.run(); });
     }
+    if (parts_->objects.follows_vms()) {
+        keep("tuned policies", [this] { return parts_->tuned.run(); });
+    }
     if (auto* const protection = parts_->protection.get();
         protection != nullptr && parts_->objects.follows_vms()) {
         keep("protection", [protection] { return protection->run(); });

@@ -26,9 +26,12 @@ struct Specification {
 Result<MigrationPolicy> decode_migration_policy(JsonObject& object) {
     MigrationPolicy policy;
     Specification specification{policy};
-    auto status = object.read(
-        metadata(policy.meta, Nested{"labels", Field{"virt-scout.io/move-of", policy.move_of}}),
-        Field{"spec", specification});
+    auto status =
+        object.read(metadata(policy.meta,
+                             Nested{"labels", Field{"virt-scout.io/move-of", policy.move_of},
+                                    Field{"virt-scout.io/tune", policy.tune}},
+                             Nested{"annotations", Field{"virt-scout.io/expires", policy.expires}}),
+                    Field{"spec", specification});
     return decoded(std::move(policy), std::move(status));
 }
 

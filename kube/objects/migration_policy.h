@@ -24,6 +24,8 @@ struct MigrationPolicy {
 
     ObjectMeta meta;
     std::string move_of;                 ///< our label virt-scout.io/move-of; empty: without
+    std::string tune;                    ///< likewise virt-scout.io/tune
+    std::string expires;                 ///< our annotation virt-scout.io/expires; empty: without
     std::optional<Selectors> selectors;  ///< none: it chooses nothing
     MigrationSettings settings;          ///< only what policies may say is set
 

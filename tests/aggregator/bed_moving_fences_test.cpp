@@ -240,11 +240,49 @@ TEST_F(BedMovingFencesTest, OfPoliciesThoseOfSingleMovesAreMadeAndRemoved) {
         return answer ? std::string{} : answer.error().text;
     };
     EXPECT_EQ(remove_one("virt-scout-move-u-1"), "");
-    EXPECT_THAT(remove_one("theirs"), HasSubstr("is called virt-scout-move-"));
+    EXPECT_THAT(remove_one("theirs"), HasSubstr("labelled virt-scout.io/tune"));
     const auto changed =
         call(own->merge_patch({.resource = kind, .object = {.name = "virt-scout-move-u-1"}},
                               R"({"spec":{"allowPostCopy":true}})", trial));
     EXPECT_FALSE(changed) << "neither by right nor by fence";
+}
+
+TEST_F(BedMovingFencesTest, OfPoliciesOfUsersThoseAreRemovedThatSayWhenTheyEnd) {
+    const auto& kind = kube::resources::migration_policies();
+    const auto put = [this, &kind](const std::string& name, json::object labels,
+                                   json::object annotations) {
+        create(kind, {},
+               {{"metadata",
+                 {{"name", name},
+                  {"labels", std::move(labels)},
+                  {"annotations", std::move(annotations)}}},
+                {"spec", {{"selectors", json::object{}}}}});
+    };
+    const json::object ends{{"virt-scout.io/expires", "2026-11-30T18:00:00Z"}};
+    const json::object label{{"virt-scout.io/tune", "true"}};
+    put("fence-tuned", label, ends);
+    put("fence-label-alone", label, {});
+    put("fence-note-alone", {}, ends);
+    put("fence-other-label", {{"virt-scout.io/tune", "false"}}, ends);
+    const auto remove_one = [this, &kind](const std::string& name) {
+        const auto answer =
+            call(own->remove({.resource = kind, .object = {.space = {}, .name = name}}, {}, trial));
+        return answer ? std::string{} : answer.error().text;
+    };
+    ASSERT_TRUE(run_until([&] { return !remove_one("fence-note-alone").empty(); }));
+    EXPECT_EQ(remove_one("fence-tuned"), "");
+    for (const auto* name : {"fence-label-alone", "fence-note-alone", "fence-other-label"}) {
+        EXPECT_THAT(remove_one(name), HasSubstr("labelled virt-scout.io/tune")) << name;
+    }
+    const json::object made{
+        {"apiVersion", "migrations.kubevirt.io/v1alpha1"},
+        {"kind", "MigrationPolicy"},
+        {"metadata", {{"name", "fence-new"}, {"labels", label}, {"annotations", ends}}},
+        {"spec", {{"selectors", json::object{}}}}};
+    EXPECT_THAT(
+        refusal(call(own->create({.resource = kind, .object = {}}, json::serialize(made), trial))),
+        HasSubstr("is called virt-scout-move-"))
+        << "users make them, with their own rights";
 }
 
 TEST_F(BedMovingFencesTest, OfPodsLaunchersAreEvictedAndTargetsRemoved) {
