@@ -6,6 +6,8 @@
 #include "cli/progress.h"
 #include "cli/request.h"
 #include "cli/session.h"
+#include "cli/text.h"
+#include "cli/tune.h"
 #include "cluster/policy_answer.h"
 #include "cluster/policy_lint.h"
 #include "cluster/vm_placement.h"
@@ -63,11 +65,20 @@ int run_lint(Session& session, const Request& request) {
 }  // namespace
 
 int run_policy(Session& session, const Request& request) {
+    if (request.subject == tune_word) {
+        return run_tune(session, request);
+    }
+    if (request.tune != TuneRequest{}) {
+        return session.fail_with(
+            {Errc::invalid, "policy: expected 'policy tune' before options such as --for, found '" +
+                                shown(request.subject) + "'"});
+    }
     if (request.subject == lint) {
         return run_lint(session, request);
     }
     if (!request.items.empty()) {
-        return session.fail_with({Errc::invalid, "policy: expected one VM, or lint and manifests"});
+        return session.fail_with(
+            {Errc::invalid, "policy: expected one VM, or lint and manifests, or tune"});
     }
     const auto objects = session.objects();
     if (!objects) {

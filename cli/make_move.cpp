@@ -2,47 +2,17 @@
 #include "cli/make_move.h"
 
 #include <algorithm>
-#include <random>
 #include <utility>
 
-#include <boost/asio/io_context.hpp>
-
-#include "base/logging.h"
+#include "cli/api_server.h"
 #include "cli/request.h"
 #include "cli/run_task.h"
 #include "cli/session.h"
 #include "cli/text.h"
 #include "cluster/move_object.h"
-#include "kube/client.h"
-#include "kube/http_transport.h"
 
 namespace scout::cli {
 namespace {
-
-kube::ClientConfig seeded() {
-    kube::ClientConfig config;
-    config.seed = std::random_device{}();
-    return config;
-}
-
-/// The API server, with the user's own rights.
-struct Server {
-    Server(const kube::ClusterAccess& access, const Clock& clock)
-        : transport(loop.get_executor(), access, clock), client(transport, clock, seeded()) {}
-
-    asio::io_context loop{1};
-    kube::HttpTransport transport;
-    kube::Client client;
-    cluster::MoveCalls calls{client};
-};
-
-Result<kube::ClusterAccess> access_of(const Request& request) {
-    // What is wrong is in the answer; the client's own words are for daemons.
-    if (auto logging = set_up_logging({.level = "off"}, true); !logging) {
-        return fail(std::move(logging.error()));
-    }
-    return find_access(request.dump.access);
-}
 
 /// What is sent to the API server.
 struct Sent {
@@ -68,11 +38,12 @@ Sent object_of(migration::MoveRequest asked, const std::string& manifest,
 }
 
 /// Where nobody knows terms one would be let fall, and the VM go anywhere.
-Status ensure_obeyed(Server& server, const std::string& space, Sent& sent) {
+Status ensure_obeyed(ApiServer& server, const std::string& space, Sent& sent) {
     if (sent.needs_term.empty()) {
         return {};
     }
-    const auto rehearsed = run_task(server.loop, server.calls.rehearse(space, sent.body));
+    cluster::MoveCalls calls(server.client);
+    const auto rehearsed = run_task(server.loop, calls.rehearse(space, sent.body));
     if (!rehearsed) {
         return fail(rehearsed.error().error);
     }
@@ -86,7 +57,7 @@ Status ensure_obeyed(Server& server, const std::string& space, Sent& sent) {
     return {};
 }
 
-FollowedMove follow(Session& session, Server& server, const kube::Migration& move) {
+FollowedMove follow(Session& session, ApiServer& server, const kube::Migration& move) {
     const bool aloud = session.for_people();
     const auto tell = [&session, aloud](const cluster::MoveProgress& progress,
                                         std::chrono::seconds since) {
@@ -116,7 +87,7 @@ int make_move(Session& session, const Request& request, const cluster::Objects& 
     const auto space =
         asked.space.empty() ? forecast.vmi.substr(0, forecast.vmi.find('/')) : asked.space;
     auto sent = object_of(std::move(asked), manifest, objects);
-    const auto access = access_of(request);
+    const auto access = access_to_change(request.dump.access);
     if (!access) {
         return session.fail_with(Error{access.error()}.within("migrate"));
     }
@@ -124,11 +95,12 @@ int make_move(Session& session, const Request& request, const cluster::Objects& 
     if (session.for_people() && session.show(forecast) != exit_code::can) {
         return exit_code::error;
     }
-    Server server(*access, session.clock());
+    ApiServer server(*access, session.clock());
     if (auto obeyed = ensure_obeyed(server, space, sent); !obeyed) {
         return session.fail_with(std::move(obeyed.error()).within("migrate"));
     }
-    const auto made = run_task(server.loop, server.calls.make(space, std::move(sent.body)));
+    cluster::MoveCalls calls(server.client);
+    const auto made = run_task(server.loop, calls.make(space, std::move(sent.body)));
     if (!made) {
         return session.fail_with(Error{made.error().error}.within("migrate"));
     }
@@ -151,13 +123,14 @@ int cancel_moves(Session& session, const Request& request) {
             {Errc::invalid,
              "migrate --cancel: expected NAMESPACE/NAME, found '" + shown(request.subject) + "'"});
     }
-    const auto access = access_of(request);
+    const auto access = access_to_change(request.dump.access);
     if (!access) {
         return session.fail_with(access.error());
     }
-    Server server(*access, session.clock());
-    auto done = run_task(server.loop, server.calls.cancel(request.subject.substr(0, slash),
-                                                          request.subject.substr(slash + 1)));
+    ApiServer server(*access, session.clock());
+    cluster::MoveCalls calls(server.client);
+    auto done = run_task(server.loop, calls.cancel(request.subject.substr(0, slash),
+                                                   request.subject.substr(slash + 1)));
     if (!done) {
         return session.fail_with(Error{done.error().error}.within("migrate --cancel"));
     }

@@ -10,6 +10,7 @@
 #include <boost/json/value.hpp>
 
 #include "cli/json_parts.h"
+#include "cli/number_text.h"
 #include "cli/render_json.h"
 #include "cli/render_table.h"
 #include "cli/table_parts.h"
@@ -24,6 +25,12 @@ namespace {
 namespace json = boost::json;
 using cluster::LintSeverity;
 using cluster::NumberInForce;
+
+json::value json_name(const std::optional<std::string>& name) {
+    return name ? json_text(*name) : json::value(nullptr);
+}
+
+}  // namespace
 
 json::value json_value(const NumberInForce& number) {
     return std::visit(
@@ -40,10 +47,6 @@ json::value json_value(const NumberInForce& number) {
         number.value);
 }
 
-json::value json_name(const std::optional<std::string>& name) {
-    return name ? json_text(*name) : json::value(nullptr);
-}
-
 std::string value_text(const NumberInForce& number) {
     if (std::holds_alternative<std::monostate>(number.value)) {
         return number.name == "bandwidthMiBps"             ? "no limit"
@@ -54,12 +57,11 @@ std::string value_text(const NumberInForce& number) {
     return value.is_string() ? shown(std::string{value.get_string()}) : json::serialize(value);
 }
 
-}  // namespace
-
 json::value to_json(const cluster::PolicyAnswer& answer) {
     auto object = json_answer();
     object["vmi"] = json_text(answer.vmi);
     object["stock"] = json_name(answer.stock);
+    object["stockEnds"] = answer.stock_ends ? json_text(rfc3339(*answer.stock_ends)) : nullptr;
     object["proposal"] = json_name(answer.proposal);
     object["why"] = json_text(shortened(answer.why));
     json::object effective;
@@ -78,7 +80,10 @@ json::value to_json(const cluster::PolicyAnswer& answer) {
 
 std::string to_table(const cluster::PolicyAnswer& answer, const TableStyle& style) {
     auto out = field("VM", answer.vmi, style) +
-               field("Policy", answer.stock.value_or("none"), style) +
+               field("Policy",
+                     answer.stock.value_or("none") +
+                         (answer.stock_ends ? ", until " + rfc3339(*answer.stock_ends) : ""),
+                     style) +
                field("Why", answer.why, style);
     if (answer.stock != answer.proposal) {
         out += field("Proposal", answer.proposal.value_or("none"), style);

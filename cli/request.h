@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,6 +36,27 @@ struct MigrateRequest {
     bool cancel = false;
 };
 
+/// `policy tune`: what a policy with an expiry says, and for which VMs.
+struct TuneRequest {
+    std::string lasts;  ///< --for
+    std::string space;
+    std::string space_selector;
+    std::string selector;
+    bool all = false;
+    std::string bandwidth;
+    std::optional<std::int64_t> completion_seconds_per_gib;
+    std::optional<bool> auto_converge;
+    std::optional<bool> post_copy;
+    std::optional<bool> workload_disruption;
+    std::string name;
+    std::string end;  ///< the name of one
+    bool list = false;
+    bool dry_run = false;
+    bool without_aggregator = false;
+
+    bool operator==(const TuneRequest&) const = default;
+};
+
 /// What the command line says, as it stands there; empty where it says nothing.
 struct Request {
     Settings flags;
@@ -44,6 +66,7 @@ struct Request {
     DumpRequest dump;       ///< --from or --live, and how it is judged
     WatchRequest watch_of;  ///< debug watch
     MigrateRequest move;    ///< migrate
+    TuneRequest tune;       ///< policy tune
 
     std::string subject;                 ///< first thing asked about: guest, node, document, shell
     std::string target;                  ///< second one: compare B, why-not TARGET

@@ -85,11 +85,15 @@ Result<std::unique_ptr<fleet::DumpFleet>> Session::dump(ReadLive<cluster::Dump> 
 }
 
 Result<cluster::Objects> Session::objects() {
-    auto dump = told<cluster::Dump>(&cluster::read_dump, &cluster::read_protected_cluster);
+    auto dump = objects_and_gaps();
     if (!dump) {
         return fail(std::move(dump.error()));
     }
     return std::move(dump->objects);
+}
+
+Result<cluster::Dump> Session::objects_and_gaps() {
+    return told<cluster::Dump>(&cluster::read_dump, &cluster::read_protected_cluster);
 }
 
 Result<cluster::Dump> Session::objects_of_places() {

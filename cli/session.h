@@ -93,6 +93,8 @@ public:
     /// The same as objects, for who asks neither for places nor for CPUs. What cannot be used is
     /// told on stderr. Errors beside: invalid, if neither a dump nor the API server is asked.
     [[nodiscard]] Result<cluster::Objects> objects();
+    /// The same with what could not be used, which is told on stderr too.
+    [[nodiscard]] Result<cluster::Dump> objects_and_gaps();
     /// As placing_fleet(), as objects with their moment. What cannot be used is told on stderr.
     /// Errors beside: invalid, if neither a dump nor the API server is asked.
     [[nodiscard]] Result<cluster::Dump> objects_of_places();

@@ -11,6 +11,7 @@
 
 #include "cluster/cause_facts.h"
 #include "cluster/evacuation_facts.h"
+#include "cluster/policy_body.h"
 #include "cluster/vmi_calls.h"
 #include "kube/decode_text.h"
 #include "kube/objects/migration_policy.h"
@@ -53,23 +54,6 @@ std::string patch_of(const EvacuationSubject& subject, json::object metadata, js
         patch["status"] = std::move(status);
     }
     return json::serialize(patch);
-}
-
-kube::Target policy_of(std::string name) {
-    return {.resource = kube::resources::migration_policies(),
-            .object = {.space = {}, .name = std::move(name)}};
-}
-
-/// The spec of a policy's text; none: it has none that can be copied.
-std::optional<json::object> spec_in(std::string_view body) {
-    boost::system::error_code failed;
-    auto policy = json::parse(body, failed);
-    auto* const object = failed ? nullptr : policy.if_object();
-    auto* const spec = object == nullptr ? nullptr : object->if_contains("spec");
-    if (spec == nullptr || !spec->is_object()) {
-        return std::nullopt;
-    }
-    return std::move(spec->as_object());
 }
 
 }  // namespace
@@ -248,18 +232,18 @@ Task<StepOutcome> EvacuationActs::touch(EvacuationSubject subject) {
 /// What is there is ours, and its answer was lost; or it is of an earlier move, or was made for
 /// other labels: that goes first, and the next try makes the new one.
 Task<StepOutcome> EvacuationActs::look_at_policy(std::string name, std::string wanted) {
-    auto target = policy_of(name);
+    auto target = policy_target(name);
     auto body = co_await client_.get(std::move(target), urgent(act_limit));
     if (!body) {
         const bool gone = body.error().status == 404;
         co_return gone ? StepOutcome::unavailable : outcome_of(body.error());
     }
-    const auto spec = spec_in(*body);
+    const auto spec = policy_spec(*body);
     const auto there = kube::decode_text(*body, &kube::decode_migration_policy);
     if (!there) {
         co_return StepOutcome::unavailable;
     }
-    if (is_move_policy(*there) && spec && spec == spec_in(wanted)) {
+    if (is_move_policy(*there) && spec && spec == policy_spec(wanted)) {
         co_return StepOutcome::done;
     }
     static_cast<void>(co_await remove_policy(std::move(name), there->meta.uid));
@@ -269,9 +253,9 @@ Task<StepOutcome> EvacuationActs::look_at_policy(std::string name, std::string w
 Task<StepOutcome> EvacuationActs::escalate(EvacuationSubject subject, MovePolicy policy) {
     json::object spec;
     if (!policy.based_on.empty()) {
-        auto copied = policy_of(policy.based_on);
+        auto copied = policy_target(policy.based_on);
         auto based_on = co_await client_.get(std::move(copied), urgent(act_limit));
-        auto found = based_on ? spec_in(*based_on) : std::nullopt;
+        auto found = based_on ? policy_spec(*based_on) : std::nullopt;
         if (!found) {
             // One that is gone is not in force any more: the next try copies another one.
             const bool gone = based_on || based_on.error().status == 404;
@@ -281,7 +265,7 @@ Task<StepOutcome> EvacuationActs::escalate(EvacuationSubject subject, MovePolicy
     }
     auto body = move_policy_body(policy, subject.vmi_uid, std::move(spec));
     auto wanted = body;
-    auto collection = policy_of({});
+    auto collection = policy_target({});
     auto made = co_await client_.create(std::move(collection), std::move(body), urgent(act_limit));
     if (!made && made.error().status == 409) {
         auto name = move_policy_name(subject.vmi_uid);
@@ -291,7 +275,7 @@ Task<StepOutcome> EvacuationActs::escalate(EvacuationSubject subject, MovePolicy
 }
 
 Task<StepOutcome> EvacuationActs::remove_policy(std::string name, std::string uid) {
-    auto target = policy_of(std::move(name));
+    auto target = policy_target(std::move(name));
     kube::Preconditions same{.uid = std::move(uid), .resource_version = {}};
     return remove(std::move(target), std::move(same));
 }

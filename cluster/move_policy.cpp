@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include <boost/json/serialize.hpp>
+#include "cluster/policy_body.h"
 
 namespace scout::cluster {
 namespace {
@@ -13,14 +13,6 @@ using migration::Escalation;
 
 constexpr std::string_view name_prefix = "virt-scout-move-";
 constexpr std::string_view node_label = "kubevirt.io/nodeName";
-
-json::object document(const migration::Labels& labels) {
-    json::object out;
-    for (const auto& [key, value] : labels) {
-        out[key] = value;
-    }
-    return out;
-}
 
 void override_fields(const MovePolicy& policy, json::object& spec) {
     switch (policy.escalation) {
@@ -57,16 +49,10 @@ bool may_share_policy(const kube::Vmi& one, const kube::Vmi& other) {
 std::string move_policy_body(const MovePolicy& policy, std::string_view vmi_uid,
                              json::object spec) {
     override_fields(policy, spec);
-    spec["selectors"] = {{"namespaceSelector", document(policy.selectors.space)},
-                         {"virtualMachineInstanceSelector", document(policy.selectors.vmi)}};
     json::object labels;
     labels[move_policy_label] = vmi_uid;
-    const json::object body{
-        {"apiVersion", "migrations.kubevirt.io/v1alpha1"},
-        {"kind", "MigrationPolicy"},
-        {"metadata", {{"name", move_policy_name(vmi_uid)}, {"labels", std::move(labels)}}},
-        {"spec", std::move(spec)}};
-    return json::serialize(body);
+    return policy_body({{"name", move_policy_name(vmi_uid)}, {"labels", std::move(labels)}},
+                       policy.selectors, std::move(spec));
 }
 
 }  // namespace scout::cluster

@@ -2,10 +2,12 @@
 #include "cluster/policy_answer.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "cluster/evacuation_rules.h"
 #include "cluster/migration_numbers.h"
 #include "cluster/node_state.h"
+#include "cluster/tuned_policy.h"
 #include "cluster/vm_placement.h"
 #include "migration/migration_policy.h"
 
@@ -95,23 +97,19 @@ void add_cluster_numbers(const kube::KubeVirt* kubevirt, std::vector<NumberInFor
                    origin(said.outbound_per_node.has_value())});
 }
 
-std::vector<NumberInForce> numbers_of(const migration::MigrationSettings& in_force,
-                                      const migration::SettingOrigins& from, std::uint64_t memory,
-                                      const kube::KubeVirt* kubevirt) {
-    std::vector<NumberInForce> out{
-        {"allowAutoConverge", in_force.allow_auto_converge, from.allow_auto_converge},
-        {"allowPostCopy", in_force.allow_post_copy, from.allow_post_copy},
-        {"allowWorkloadDisruption", in_force.allow_workload_disruption,
-         from.allow_workload_disruption},
-        {"bandwidthMiBps", value_of(migration::bandwidth_limit(in_force.bandwidth)),
-         from.bandwidth},
-        {"completionTimeoutPerGiB", std::int64_t{in_force.completion_per_gib.count()},
-         from.completion_per_gib},
+std::vector<NumberInForce> numbers_of(const migration::MigrationOverrides* policy,
+                                      std::uint64_t memory, const kube::KubeVirt* kubevirt) {
+    const auto given = overrides_of(kubevirt);
+    const auto in_force = migration::settings_in_force(given, policy);
+    const auto from = migration::setting_origins(given, policy);
+    auto out = policy_numbers(given, policy);
+    out.insert(
+        std::prev(out.end()),
         {"completionTimeoutSeconds",
          memory == 0 ? Value{} : Value{std::int64_t{completion_limit(in_force, memory).count()}},
-         from.completion_per_gib},
-        {"maxDowntimeMs", std::int64_t{in_force.max_downtime.count()}, from.max_downtime},
-        {"progressTimeoutSeconds", std::int64_t{in_force.progress.count()}, from.progress}};
+         from.completion_per_gib});
+    out.push_back(
+        {"progressTimeoutSeconds", std::int64_t{in_force.progress.count()}, from.progress});
     add_cluster_numbers(kubevirt, out);
     return out;
 }
@@ -147,7 +145,46 @@ void add_notes(const Objects& objects, const kube::Vmi& vmi, const kube::KubeVir
     }
 }
 
+/// Whether the policy that is applied is one with an expiry.
+void add_tune(const Objects& objects, PolicyAnswer& answer) {
+    const auto found =
+        std::find_if(objects.policies.begin(), objects.policies.end(),
+                     [&answer](const auto& policy) { return policy.meta.name == answer.stock; });
+    if (found == objects.policies.end() || !is_tuned(*found)) {
+        return;
+    }
+    answer.stock_ends = tune_end(*found);
+    answer.notes.push_back(
+        found->meta.name +
+        (answer.stock_ends
+             ? " is a tuned policy: an aggregator removes it after " + rfc3339(*answer.stock_ends)
+             : " is a tuned policy without a time that can be read: nobody removes it by itself"));
+}
+
 }  // namespace
+
+std::vector<NumberInForce> policy_numbers(const migration::MigrationOverrides& kubevirt,
+                                          const migration::MigrationOverrides* policy) {
+    const auto in_force = migration::settings_in_force(kubevirt, policy);
+    const auto from = migration::setting_origins(kubevirt, policy);
+    return {{"allowAutoConverge", in_force.allow_auto_converge, from.allow_auto_converge},
+            {"allowPostCopy", in_force.allow_post_copy, from.allow_post_copy},
+            {"allowWorkloadDisruption", in_force.allow_workload_disruption,
+             from.allow_workload_disruption},
+            {"bandwidthMiBps", value_of(migration::bandwidth_limit(in_force.bandwidth)),
+             from.bandwidth},
+            {"completionTimeoutPerGiB", std::int64_t{in_force.completion_per_gib.count()},
+             from.completion_per_gib},
+            {"maxDowntimeMs", std::int64_t{in_force.max_downtime.count()}, from.max_downtime}};
+}
+
+std::map<std::string_view, migration::Labels> space_labels(const Objects& objects) {
+    std::map<std::string_view, migration::Labels> spaces;
+    for (const auto& space : objects.namespaces) {
+        spaces.emplace(space.meta.name, plain_labels(space.labels));
+    }
+    return spaces;
+}
 
 PolicyAnswer policy_answer(const Objects& objects, const kube::Vmi& vmi) {
     const auto policies = plain_policies(objects.policies);
@@ -174,10 +211,9 @@ PolicyAnswer policy_answer(const Objects& objects, const kube::Vmi& vmi) {
         answer.matching.push_back(match.policy->name);
     }
     answer.uncertain = space == nullptr && migration::go_by_namespaces(policies);
-    const auto given = overrides_of(kubevirt);
-    const auto* const chosen = stock.empty() ? nullptr : &stock.front().policy->overrides;
-    answer.effective = numbers_of(migration::settings_in_force(given, chosen),
-                                  migration::setting_origins(given, chosen), memory, kubevirt);
+    answer.effective =
+        numbers_of(stock.empty() ? nullptr : &stock.front().policy->overrides, memory, kubevirt);
+    add_tune(objects, answer);
     add_notes(objects, vmi, kubevirt, memory, answer);
     return answer;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -13,7 +14,9 @@
 #include "cluster/move_policy.h"
 #include "cluster/name_list.h"
 #include "cluster/node_state.h"
+#include "cluster/policy_answer.h"
 #include "cluster/policy_manifest.h"
+#include "cluster/tuned_policy.h"
 
 namespace scout::cluster {
 namespace {
@@ -121,10 +124,7 @@ void compare_with(const std::vector<const kube::MigrationPolicy*>& others, const
 /// Names of the policies that choose a VMI, whether or not another one goes before.
 std::set<std::string_view> choosing(const Objects& objects,
                                     const std::vector<migration::MigrationPolicy>& policies) {
-    std::map<std::string_view, migration::Labels> spaces;
-    for (const auto& space : objects.namespaces) {
-        spaces.emplace(space.meta.name, plain_labels(space.labels));
-    }
+    auto spaces = space_labels(objects);
     std::set<std::string_view> chosen;
     for (const auto& vmi : objects.vmis) {
         const auto& of_space = spaces[vmi.meta.space.view()];
@@ -168,6 +168,23 @@ private:
     PolicyLint lint_;
     std::vector<Placed> placed_;
 };
+
+/// One with an expiry: others do not hold until then, or for ever.
+std::optional<PolicyFinding> judge_tune(const PolicyPlace& place,
+                                        const kube::MigrationPolicy& policy) {
+    if (!is_tuned(policy)) {
+        return std::nullopt;
+    }
+    if (const auto end = tune_end(policy)) {
+        return place.finding("tuned", LintSeverity::warn,
+                             "holds until " + rfc3339(*end) + ", then an aggregator removes it");
+    }
+    return place.finding("tune-expiry", LintSeverity::warn,
+                         "is never removed by itself: expected a time such as "
+                         "2026-11-30T18:00:00Z in its annotation " +
+                             std::string{expires_annotation} + ", found " +
+                             (policy.expires.empty() ? "none" : "'" + policy.expires + "'"));
+}
 
 }  // namespace
 
@@ -217,6 +234,9 @@ PolicyLint lint_policies(const Objects& objects) {
         const PolicyPlace place{.file = {}, .policy = policy.name};
         for (auto& finding : judge_numbers(place, objects.policies[i].settings, kubevirt)) {
             lint.findings.push_back(std::move(finding));
+        }
+        if (auto finding = judge_tune(place, objects.policies[i])) {
+            lint.findings.push_back(*std::move(finding));
         }
         if (!policy.selectors) {
             lint.findings.push_back(place.finding("no-selectors", LintSeverity::warn,

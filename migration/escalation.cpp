@@ -27,18 +27,14 @@ bool switches_over(Escalation escalation) noexcept {
     return escalation == Escalation::post_copy || escalation == Escalation::pause;
 }
 
-Labels lasting(const Labels& labels) {
-    auto kept = labels;
-    for (const auto name : passing_labels) {
-        if (const auto found = kept.find(name); found != kept.end()) {
-            kept.erase(found);
-        }
-    }
-    return kept;
-}
-
 bool has_all(const Labels& labels, const Labels& wanted) {
     return std::includes(labels.begin(), labels.end(), wanted.begin(), wanted.end());
+}
+
+/// At least one of them has all these labels.
+bool any_has_all(const std::vector<Labels>& vmis, const Labels& wanted) {
+    return std::any_of(vmis.begin(), vmis.end(),
+                       [&wanted](const Labels& each) { return has_all(each, wanted); });
 }
 
 }  // namespace
@@ -114,16 +110,25 @@ std::optional<EscalatedMove> escalated_move(const MigrationLoad& load,
     return std::nullopt;
 }
 
+Labels lasting_labels(const Labels& labels) {
+    auto kept = labels;
+    for (const auto name : passing_labels) {
+        if (const auto found = kept.find(name); found != kept.end()) {
+            kept.erase(found);
+        }
+    }
+    return kept;
+}
+
 Result<PolicySelectors> selectors_of_one(const std::vector<MigrationPolicy>& policies,
                                          const ChosenVmi& vmi) {
-    PolicySelectors chosen{.space = vmi.space, .vmi = lasting(vmi.labels)};
+    PolicySelectors chosen{.space = vmi.space, .vmi = lasting_labels(vmi.labels)};
     if (!chosen.vmi.contains(node_label) || !chosen.space.contains(space_label)) {
         return fail(Errc::refused, "expected the labels " + std::string{node_label} +
                                        " of the VMI and " + std::string{space_label} +
                                        " of its namespace, by which a policy can be its own");
     }
-    if (std::any_of(vmi.others.begin(), vmi.others.end(),
-                    [&chosen](const Labels& other) { return has_all(other, chosen.vmi); })) {
+    if (any_has_all(vmi.others, chosen.vmi)) {
         return fail(Errc::refused,
                     "another VMI on its node has all its labels: a policy would be for both");
     }
@@ -133,6 +138,20 @@ Result<PolicySelectors> selectors_of_one(const std::vector<MigrationPolicy>& pol
                                        " names every label of it: no other one outranks that");
     }
     return chosen;
+}
+
+Result<PolicySelectors> selectors_of_one_anywhere(const std::vector<MigrationPolicy>& policies,
+                                                  const ChosenVmi& vmi) {
+    auto chosen = selectors_of_one(policies, vmi);
+    if (!chosen) {
+        return chosen;
+    }
+    auto anywhere = *chosen;
+    anywhere.vmi.erase(std::string{node_label});
+    const auto matches = matching_policies(policies, vmi.labels, vmi.space);
+    const bool outranks =
+        matches.empty() || matches.front().labels < anywhere.space.size() + anywhere.vmi.size();
+    return outranks && !any_has_all(vmi.others, anywhere.vmi) ? anywhere : chosen;
 }
 
 Result<PolicyOfOne> policy_of_one(const std::vector<MigrationPolicy>& policies,

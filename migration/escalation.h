@@ -72,6 +72,9 @@ struct ChosenVmi {
     std::vector<Labels> others;  ///< of all other VMIs of the namespace
 };
 
+/// But those that KubeVirt sets and removes as a migration goes.
+[[nodiscard]] Labels lasting_labels(const Labels& labels);
+
 /// What a policy chooses by that KubeVirt applies to this VMI rather than any of `policies`, and to
 /// no other one. It names all labels of the VMI that stay while it is moved, among them
 /// kubevirt.io/nodeName, and all of its namespace, among them kubernetes.io/metadata.name: so it
@@ -79,6 +82,11 @@ struct ChosenVmi {
 /// these labels too, a label is missing that keeps others out, or a policy names as many.
 [[nodiscard]] Result<PolicySelectors> selectors_of_one(const std::vector<MigrationPolicy>& policies,
                                                        const ChosenVmi& vmi);
+
+/// The same wherever the VMI runs: kubevirt.io/nodeName is named only where it is needed to keep
+/// others out, or to outrank a policy.
+[[nodiscard]] Result<PolicySelectors> selectors_of_one_anywhere(
+    const std::vector<MigrationPolicy>& policies, const ChosenVmi& vmi);
 
 /// What the policy of one move says, all but its times.
 struct PolicyOfOne {

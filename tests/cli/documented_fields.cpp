@@ -42,8 +42,12 @@ std::set<std::string> documented_fields(std::string_view section) {
 }
 
 void add_fields(const boost::json::value& value, std::set<std::string>& fields) {
-    constexpr std::array<std::string_view, 4> opaque{"labels", "losses", "lossesNotKnown",
-                                                     "reasons"};
+    constexpr std::array<std::string_view, 6> opaque{"labels",
+                                                     "losses",
+                                                     "lossesNotKnown",
+                                                     "reasons",
+                                                     "namespaceSelector",
+                                                     "virtualMachineInstanceSelector"};
     if (const auto* object = value.if_object()) {
         for (const auto& member : *object) {
             const std::string name(member.key());

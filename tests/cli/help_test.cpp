@@ -57,7 +57,9 @@ std::vector<std::string> examples_of(const std::string& help) {
 bool asks_cluster(const std::string& command, const std::string& line) {
     const auto names = [&line](const char* word) { return line.find(word) != std::string::npos; };
     const bool moves = command == "migrate" && !names("--dry-run");
-    return command == "debug" || moves || names("--live") || names("--cluster") || names("kube:");
+    const bool tunes = names("policy tune");
+    return command == "debug" || moves || tunes || names("--live") || names("--cluster") ||
+           names("kube:");
 }
 
 TEST(HelpTest, EveryExampleDoesWhatItSays) {

@@ -125,6 +125,27 @@ TEST(EscalationTest, WithoutTheLabelsThatKeepOthersOutThereIsNone) {
     EXPECT_FALSE(selectors_of_one({}, {.labels = web, .space = {{"team", "a"}}, .others = {}}));
 }
 
+TEST(EscalationTest, ItsNodeIsNamedOnlyWhereThatIsNeeded) {
+    ChosenVmi vmi{.labels = web, .space = shop, .others = {{{"app", "db"}}}};
+    const auto chosen = selectors_of_one_anywhere({}, vmi);
+    ASSERT_TRUE(chosen) << chosen.error().message;
+    EXPECT_EQ(chosen->vmi, (Labels{{"app", "web"}}));
+    EXPECT_EQ(chosen->space, shop);
+
+    const MigrationPolicy gold{.name = "gold",
+                               .selectors = {{.space = {{"team", "a"}}, .vmi = {{"app", "web"}}}},
+                               .overrides = {}};
+    EXPECT_EQ(selectors_of_one_anywhere({gold}, vmi)->vmi, (Labels{{"app", "web"}}));
+    const MigrationPolicy full{
+        .name = "full", .selectors = {{.space = shop, .vmi = {{"app", "web"}}}}, .overrides = {}};
+    EXPECT_EQ(selectors_of_one_anywhere({full}, vmi)->vmi, web) << "it has to outrank that";
+
+    vmi.others = {{{"app", "web"}, {"kubevirt.io/nodeName", "n2"}}};
+    EXPECT_EQ(selectors_of_one_anywhere({}, vmi)->vmi, web) << "another VM has the rest of them";
+    vmi.others = {web};
+    EXPECT_FALSE(selectors_of_one_anywhere({}, vmi));
+}
+
 TEST(EscalationTest, APolicyThatNamesAllLabelsIsNotOutranked) {
     const MigrationPolicy all{
         .name = "all", .selectors = {{.space = shop, .vmi = web}}, .overrides = {}};
