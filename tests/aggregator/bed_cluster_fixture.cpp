@@ -134,21 +134,6 @@ void BedClusterTest::apply_manifest(std::string_view file) {
     }
 }
 
-void BedClusterTest::call_by_url(const kube::Target& webhook, const std::string& url) {
-    ASSERT_TRUE(run_until([&] {
-        return test::at(done(client->get(webhook)), "/webhooks/0/clientConfig/caBundle")
-            .is_string();
-    }));
-    json::array patch;
-    const auto count = test::at(done(client->get(webhook)), "/webhooks").as_array().size();
-    for (std::size_t i = 0; i < count; ++i) {
-        const auto config = "/webhooks/" + std::to_string(i) + "/clientConfig";
-        patch.push_back({{"op", "remove"}, {"path", config + "/service"}});
-        patch.push_back({{"op", "add"}, {"path", config + "/url"}, {"value", url}});
-    }
-    done(client->json_patch(webhook, json::serialize(patch)));
-}
-
 void BedClusterTest::serve_kubevirt(const std::filesystem::path& data) {
     // They are megabytes of YAML.
     static const auto definitions = test::kubevirt_definitions(data);

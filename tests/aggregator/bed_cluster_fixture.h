@@ -53,10 +53,6 @@ protected:
     /// returns once its kind is served.
     void apply_manifest(std::string_view file);
 
-    /// The bed routes no Services: once the webhooks of that object have a bundle, they call us by
-    /// URL.
-    void call_by_url(const kube::Target& webhook, const std::string& url);
-
     /// The definitions of stock KubeVirt, which are there from then on.
     void serve_kubevirt(const std::filesystem::path& data);
 

@@ -104,6 +104,21 @@ protected:
             client->create({.resource = kube::resources::pods(), .object = {.space = space}},
                            json::serialize(pod), options));
     }
+    /// The bed routes no Services: the webhooks of that object call us by URL.
+    void call_by_url(const kube::Target& webhook, const std::string& url) {
+        ASSERT_TRUE(run_until([&] {
+            return test::at(done(client->get(webhook)), "/webhooks/0/clientConfig/caBundle")
+                .is_string();
+        }));
+        json::array patch;
+        const auto count = test::at(done(client->get(webhook)), "/webhooks").as_array().size();
+        for (std::size_t i = 0; i < count; ++i) {
+            const auto config = "/webhooks/" + std::to_string(i) + "/clientConfig";
+            patch.push_back({{"op", "remove"}, {"path", config + "/service"}});
+            patch.push_back({{"op", "add"}, {"path", config + "/url"}, {"value", url}});
+        }
+        done(client->json_patch(webhook, json::serialize(patch)));
+    }
     [[nodiscard]] static json::object labels(const std::string& key, const json::value& value) {
         return {{"metadata", {{"labels", {{key, value}}}}}};
     }

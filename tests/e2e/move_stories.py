@@ -31,11 +31,25 @@ class MoveStories(StoryTest):
                                                     "spec": {"taints": None}})
             cls.api.merge(f"/api/v1/nodes/{node}/status", {"status": {"capacity": room, "allocatable": room}})
 
-    def scoutctl(self, *words):
-        done = subprocess.run([self.bin / "scoutctl", "migrate", *words, "--kubeconfig", self.kubeconfig],
+    def scoutctl(self, *words, command="migrate"):
+        done = subprocess.run([self.bin / "scoutctl", command, *words, "--kubeconfig", self.kubeconfig],
                               capture_output=True, text=True, timeout=120)
         self.said = done.stdout + done.stderr
         return done
+
+    @classmethod
+    def call_by_address(cls, configuration, answers=lambda webhook: True):
+        """There are no Services here: the API server calls the aggregator by its address, and for webhooks for which
+        nobody answers one where nobody is."""
+        trust = cls.api.get("/api/v1/namespaces/virt-scout/configmaps/virt-scout-ca")["data"]["ca.crt"]
+        webhooks = cls.api.get(configuration)["webhooks"]
+        for each in webhooks:
+            client = each["clientConfig"]
+            path = client["service"]["path"] if "service" in client else urlparse(client["url"]).path
+            address = cls.address_of(cls.leader(), "https") if answers(each["name"]) else "127.0.0.1:1"
+            each["clientConfig"] = {"url": f"https://{address}{path}",
+                                    "caBundle": base64.b64encode(trust.encode()).decode()}
+        cls.api.merge(configuration, {"webhooks": webhooks})
 
 
 class AimedStories(MoveStories):
@@ -47,19 +61,10 @@ class AimedStories(MoveStories):
 
     @classmethod
     def reach(cls, pods=True):
-        """There are no Services here: the API server calls the aggregator by its address. Without `pods` nobody
-        answers about those."""
+        """Without `pods` nobody answers about those."""
         if cls.api.get(WEBHOOKS) is None:
             cls.kubectl("apply", "-f", MANIFEST)
-        trust = cls.api.get("/api/v1/namespaces/virt-scout/configmaps/virt-scout-ca")["data"]["ca.crt"]
-        webhooks = cls.api.get(WEBHOOKS)["webhooks"]
-        for each in webhooks:
-            client = each["clientConfig"]
-            path = client["service"]["path"] if "service" in client else urlparse(client["url"]).path
-            address = cls.address_of(cls.leader(), "https") if pods or "move" in each["name"] else "127.0.0.1:1"
-            each["clientConfig"] = {"url": f"https://{address}{path}",
-                                    "caBundle": base64.b64encode(trust.encode()).decode()}
-        cls.api.merge(WEBHOOKS, {"webhooks": webhooks})
+        cls.call_by_address(WEBHOOKS, lambda webhook: pods or "move" in webhook)
         cls.until(lambda: cls.try_to_make("any: thing")[0] == 422)
 
     @classmethod
