@@ -26,7 +26,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using cluster::TunePlan;
-using cluster::TuneWish;
 
 constexpr const char* command = "policy tune";
 constexpr std::chrono::milliseconds least = 1min;

@@ -213,6 +213,7 @@ std::vector<PolicyFinding> lint_new_policy(
     PolicyManifests read;
     judge_policy({}, 0, policy, read);
     std::vector<Placed> placed;
+    placed.reserve(read.usable.size());
     for (auto& [place, selectors] : read.usable) {
         placed.push_back({.place = std::move(place), .selectors = std::move(selectors)});
     }

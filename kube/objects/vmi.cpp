@@ -37,6 +37,18 @@ Status read_json(JsonValue value, ActivePods& target) {
     });
 }
 
+/// When a final phase was reached, of all that are told.
+struct EndTime {
+    std::optional<WallTime>& target;
+};
+
+[[nodiscard]] static Status read_json(JsonValue value, EndTime& target) {
+    std::vector<PhaseTime> phases;
+    auto status = read_json(value, phases);
+    target.target = final_time(phases);
+    return status;
+}
+
 /// A member that only matters for being there.
 struct Present {
     bool& target;
@@ -133,10 +145,12 @@ struct Demands {
     std::vector<SharedText> pod_affinity;
     std::vector<SharedText> pod_anti_affinity;
     std::vector<SharedText> launch_security;
+    std::vector<SharedText> liveness_probe;
     Devices devices;
     std::optional<bool> dedicated_cpus;
 
     void tell(Vmi& vmi) const {
+        vmi.liveness_probe = !liveness_probe.empty();
         vmi.shares_files = devices.filesystems;
         vmi.holds_devices = devices.are_of_host();
         vmi.other_demands = names();
@@ -213,13 +227,13 @@ struct DiskTexts {
 
 /// What is told of how it is, read into what is given.
 auto status_into(Vmi& vmi, ActivePods& active_pods, QuantityText& memory, DiskTexts& disks,
-                 std::vector<PhaseTime>& phases) {
+                 EndTime& ended) {
     return Nested{"status",
                   Field{"phase", vmi.phase},
                   Field{"reason", vmi.reason},
                   Field{"nodeName", vmi.node},
                   Field{"evacuationNodeName", vmi.evacuation_node},
-                  Field{"phaseTransitionTimestamps", phases},
+                  Field{"phaseTransitionTimestamps", ended},
                   Field{"activePods", active_pods},
                   Field{"conditions", vmi.conditions},
                   Field{"migrationState", vmi.migration},
@@ -244,10 +258,9 @@ Result<Vmi> decode_vmi(JsonObject& object) {
     Keys pod_anti_affinity{demands.pod_anti_affinity};
     Keys launch_security{demands.launch_security};
     DiskTexts disks;
-    std::vector<SharedText> probe;
-    Keys liveness{probe};
+    Keys liveness{demands.liveness_probe};
     ActivePods active_pods{vmi.active_pods};
-    std::vector<PhaseTime> phases;
+    EndTime ended{vmi.ended};
     const Nested cpu{"cpu", Field{"model", vmi.cpu_model}, Field{"features", vmi.cpu_features},
                      Field{"dedicatedCpuPlacement", demands.dedicated_cpus}};
     const Nested spec{
@@ -268,9 +281,7 @@ Result<Vmi> decode_vmi(JsonObject& object) {
         metadata(vmi.meta, Field{"labels", vmi.labels}, Field{"deletionTimestamp", vmi.deletion},
                  Nested{"annotations", Field{"kubevirt.io/eviction-source", vmi.eviction_source},
                         Field{grace_key, vmi.wanted_grace}}),
-        spec, status_into(vmi, active_pods, memory_now, disks, phases));
-    vmi.ended = final_time(phases);
-    vmi.liveness_probe = !probe.empty();
+        spec, status_into(vmi, active_pods, memory_now, disks, ended));
     demands.tell(vmi);
     disks.tell(vmi, demands.devices.disks);
     vmi.memory = memory.best();

@@ -307,16 +307,23 @@ private:
     std::deque<seconds> begun_;
 };
 
-TEST(PressureReliefModelTest, WhatIsPromisedHolds) {
+/// In parts, which a machine runs side by side.
+class PressureReliefModelTest : public testing::TestWithParam<unsigned> {};
+
+TEST_P(PressureReliefModelTest, WhatIsPromisedHolds) {
+    constexpr unsigned seeds = 15;
     std::size_t moves = 0;
-    for (unsigned seed = 1; seed <= 60 && !testing::Test::HasFailure(); ++seed) {
+    const auto first = GetParam();
+    for (auto seed = first; seed < first + seeds && !testing::Test::HasFailure(); ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         ReliefModel model(seed);
         model.run();
         moves += model.moves();
     }
-    EXPECT_GT(moves, 1000U) << "or nothing was shown";
+    EXPECT_GT(moves, 220U) << "or nothing was shown";
 }
+
+INSTANTIATE_TEST_SUITE_P(Seeds, PressureReliefModelTest, testing::Values(1U, 16U, 31U, 46U));
 
 }  // namespace
 }  // namespace scout::migration
