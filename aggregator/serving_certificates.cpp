@@ -2,6 +2,7 @@
 #include "aggregator/serving_certificates.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <boost/asio/cancellation_state.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -57,10 +58,11 @@ std::vector<Caller> callers_in(const ServingSettings& settings) {
     const auto add = [&callers](const std::string& what, const kube::Resource& resource,
                                 const std::vector<std::string>& names, auto patch) {
         for (const auto& name : names) {
-            callers.push_back(
-                {.step = what + " " + name,
-                 .object = {.resource = resource, .object = {.space = {}, .name = name}},
-                 .patch = patch});
+            Caller caller{.step = what,
+                          .object = {.resource = resource, .object = {.space = {}, .name = name}},
+                          .patch = patch};
+            caller.step.append(" ").append(name);
+            callers.push_back(std::move(caller));
         }
     };
     add("webhook", kube::resources::mutating_webhook_configurations(), settings.webhooks,
