@@ -181,7 +181,7 @@ MoveLimits move_limits(const kube::KubeVirt* kubevirt) noexcept {
 }
 
 bool takes_place(std::string_view phase) noexcept {
-    return !phase.empty() && phase != "Pending" && phase != "Succeeded" && phase != "Failed";
+    return !phase.empty() && phase != "Pending" && !kube::is_final_phase(phase);
 }
 
 unsigned slots(const kube::KubeVirt* kubevirt, std::size_t elsewhere) noexcept {

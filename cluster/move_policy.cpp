@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "cluster/migration_numbers.h"
 #include "cluster/policy_body.h"
 
 namespace scout::cluster {
@@ -39,6 +40,18 @@ std::string move_policy_name(std::string_view vmi_uid) {
 bool is_move_policy(const kube::MigrationPolicy& policy) {
     return policy.meta.name.starts_with(name_prefix) &&
            policy.move_of == policy.meta.name.substr(name_prefix.size());
+}
+
+std::vector<migration::MigrationPolicy> lasting_policies(
+    const std::vector<kube::MigrationPolicy>& policies) {
+    std::vector<migration::MigrationPolicy> lasting;
+    lasting.reserve(policies.size());
+    for (const auto& policy : policies) {
+        if (!is_move_policy(policy)) {
+            lasting.push_back(plain_policy(policy));
+        }
+    }
+    return lasting;
 }
 
 bool may_share_policy(const kube::Vmi& one, const kube::Vmi& other) {

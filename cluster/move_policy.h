@@ -4,6 +4,7 @@
 #include <chrono>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <boost/json/object.hpp>
 
@@ -23,6 +24,10 @@ inline constexpr std::string_view move_policy_label = "virt-scout.io/move-of";
 
 /// By name and label: nobody else's is.
 [[nodiscard]] bool is_move_policy(const kube::MigrationPolicy& policy);
+
+/// All others, as rules know them: those of single moves come and go.
+[[nodiscard]] std::vector<migration::MigrationPolicy> lasting_policies(
+    const std::vector<kube::MigrationPolicy>& policies);
 
 /// They are of one namespace and node, so a policy that names all labels of one may be for both.
 [[nodiscard]] bool may_share_policy(const kube::Vmi& one, const kube::Vmi& other);

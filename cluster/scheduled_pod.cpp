@@ -269,7 +269,7 @@ Result<ScheduledPod> decode_scheduled_pod(JsonObject& object) {
     auto asked = pod_ask(amounted);
     pod.requests = scheduling::requests_of(asked);
     out.when_new = scheduling::requests_when_new(std::move(asked));
-    out.final = phase == "Succeeded" || phase == "Failed";
+    out.final = kube::is_final_phase(phase);
     const auto role = pod.labels.find("kubevirt.io");
     out.launcher = role != pod.labels.end() && role->second == "virt-launcher";
     return kube::decoded(std::move(out), std::move(status));

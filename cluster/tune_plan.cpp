@@ -22,16 +22,6 @@ namespace {
 namespace json = boost::json;
 using migration::PolicyMatch;
 
-std::vector<migration::MigrationPolicy> lasting_policies(const Objects& objects) {
-    std::vector<migration::MigrationPolicy> policies;
-    for (const auto& policy : objects.policies) {
-        if (!is_move_policy(policy)) {
-            policies.push_back(plain_policy(policy));
-        }
-    }
-    return policies;
-}
-
 const kube::MigrationPolicy* find_policy(const Objects& objects, std::string_view name) {
     const auto found =
         std::find_if(objects.policies.begin(), objects.policies.end(),
@@ -78,7 +68,7 @@ std::string quoted_list(const std::set<std::string>& names) {
 class Planner {
 public:
     Planner(const Objects& objects, TuneWish wish)
-        : objects_(objects), policies_(lasting_policies(objects)) {
+        : objects_(objects), policies_(lasting_policies(objects.policies)) {
         policies_.push_back({.name = wish.name, .selectors = wish.selectors, .overrides = {}});
         plan_.wish = std::move(wish);
     }
@@ -233,7 +223,8 @@ Result<TuneChoice> choose_alone(const Objects& objects, const kube::Vmi& vmi) {
                                        " would go by the same policy; name labels with --selector "
                                        "if that is what you want, or give the VM another label");
     }
-    auto selectors = migration::selectors_of_one_anywhere(lasting_policies(objects), chosen);
+    auto selectors =
+        migration::selectors_of_one_anywhere(lasting_policies(objects.policies), chosen);
     if (!selectors) {
         return fail(std::move(selectors.error()).within(full_name(vmi.meta)));
     }

@@ -341,10 +341,8 @@ VmSurroundings VmNeighbours::of(const kube::Vmi& vmi) const {
 std::vector<VmProtection> vm_protections(const Objects& objects, const KubeletWords& kubelets,
                                          bool plugins_known) {
     const auto* const kubevirt = kubevirt_in_force(objects.kubevirts);
-    auto policies = objects.policies;
-    std::erase_if(policies, is_move_policy);
     const ProtectionRules rules(kubevirt, config_in_force(objects.configs), our_plugin(objects),
-                                plain_policies(policies), plugins_known);
+                                lasting_policies(objects.policies), plugins_known);
     VmNeighbours neighbours(&kubelets);
     const auto add_all = [&neighbours](const auto& all) {
         for (const auto& each : all) {

@@ -27,7 +27,7 @@ Error not_in_a_dump(std::string_view what, std::string_view why) {
 
 /// Placed on a node and not at its end.
 bool is_there(const kube::Vmi& vmi) {
-    return !vmi.node.empty() && vmi.phase != "Succeeded" && vmi.phase != "Failed";
+    return !vmi.node.empty() && !kube::is_final_phase(vmi.phase.view());
 }
 
 GuestLine guest_line(const kube::Vmi& vmi) {
