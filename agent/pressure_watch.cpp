@@ -111,6 +111,7 @@ Task<> PressureWatch::look() {
     };
     auto reading = co_await offload(parts_.pool, file_limit, std::move(work));
     if (!reading) {
+        make_due_again(order, now);
         take_fault(std::move(reading.error().message));
         co_return;
     }
@@ -187,6 +188,18 @@ PressureWatch::Order PressureWatch::next_order(SteadyTime now) {
         order.pods = launchers_.pods;
     }
     return order;
+}
+
+/// What an order in vain was to read: until then nothing better is known than what was before.
+void PressureWatch::make_due_again(const Order& order, SteadyTime now) {
+    const auto make_due = [now](bool ordered, SteadyTime& due) {
+        if (ordered) {
+            due = now;
+        }
+    };
+    make_due(order.with_kubelet, kubelet_due_);
+    make_due(order.with_pods, pods_due_);
+    make_due(order.with_storage, storage_due_);
 }
 
 /// Before the kubelet's configuration was looked at nobody knows where their cgroup is.

@@ -123,6 +123,7 @@ private:
     };
 
     [[nodiscard]] Order next_order(SteadyTime now);
+    void make_due_again(const Order& order, SteadyTime now);
     [[nodiscard]] bool is_filesystem_near() const;
     [[nodiscard]] bool limits_pods() const;
     [[nodiscard]] Task<> measure(Order order);

@@ -258,6 +258,8 @@ TEST_F(PressureWatchTest, NoLookIsBegunWhileAnotherHangs) {
 
 TEST_F(PressureWatchTest, LookThatWaitedInVainForAThreadKeepsNoOtherFromBeginning) {
     make();
+    add_launchers(1);
+    tree.folder().write("kubelet/pods/aa-1/etc-hosts", "");
     std::promise<void> release;
     ASSERT_TRUE(pool.post([&] { release.get_future().wait(); }));
     look();
@@ -266,7 +268,11 @@ TEST_F(PressureWatchTest, LookThatWaitedInVainForAThreadKeepsNoOtherFromBeginnin
     EXPECT_TRUE(test::wait_until([this] {
         look();
         return health.text() == "ready\n";
-    }));
+    })) << health.text();
+    // What the look in vain was to read is read by the next one, not when it is due anew.
+    EXPECT_EQ(watch->pressure().outlooks().size(), 2U) << "of memory as configured, no defaults";
+    EXPECT_TRUE(watch->launchers().ranked(PressureSignal::memory_available).at(0).usage);
+    EXPECT_TRUE(watch->launchers().ranked(PressureSignal::nodefs_available).at(0).usage);
 }
 
 }  // namespace
