@@ -162,6 +162,7 @@ def make_policies(cluster):
 
 
 def admission_rows(cluster, aggregator, go):
+    cluster.kubectl("create", "-f", ROOT / "daemonset" / "scoutconfig.yaml")
     cluster.kubectl("patch", "scoutconfig", "default", "--type", "merge", "-p",
                     '{"spec":{"placement":{"requireHostModelMigratabilityLevel":30}}}')
     address = aggregator.said(r" https=(127\.0\.0\.1:\d+)").group(1)
