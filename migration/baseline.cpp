@@ -47,7 +47,7 @@ Host host_of(const NamedProfile& named, const CpuMap* map) {
     auto supported = supported_features(named.profile, map);
     auto usable = usable_models(named.profile, supported, map);
     return {.name = named.name,
-            .vendor = cpu_vendor(host_model_guest(named.profile), map),
+            .vendor = cpu_vendor(offered_cpu(named.profile), map),
             .usable = std::move(usable),
             .supported = std::move(supported)};
 }

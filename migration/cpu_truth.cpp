@@ -234,8 +234,9 @@ void check_facts(const TruthGuest& guest, const TruthTarget& target, Findings& f
     check_ties(guest.cpu, findings);
 }
 
+/// Answers what is missing for certain.
 FeatureSet check_features(const EffectiveSet& wanted, const EffectiveSet& offered,
-                          Findings& findings) {
+                          const FeatureSet& lost, Findings& findings) {
     for (const auto* side : {&wanted, &offered}) {
         if (!side->known()) {
             findings.unknown(truth_reason(ReasonCode::not_comparable, side->why, side->keys));
@@ -244,7 +245,16 @@ FeatureSet check_features(const EffectiveSet& wanted, const EffectiveSet& offere
     if (!wanted.known() || !offered.known()) {
         return {};
     }
-    auto missing = missing_features(wanted, offered);
+    const auto all_missing = missing_features(wanted, offered);
+    auto missing = subtract(all_missing, lost);
+    if (const auto perhaps = subtract(all_missing, missing); !perhaps.empty()) {
+        findings.unknown(truth_reason(
+            ReasonCode::feature,
+            "the guest may have " + join(perhaps) +
+                " since its start, which its own node lists no longer and the target's hypervisor "
+                "cannot enable: its live XML tells",
+            perhaps));
+    }
     if (!missing.empty()) {
         findings.cannot(truth_reason(ReasonCode::feature,
                                      "the target's hypervisor cannot enable " + join(missing),
@@ -339,7 +349,7 @@ TruthGuest prepare(const GuestCpu& guest, const CpuMap* map) {
 TruthTarget prepare(Target target, const CpuMap* map) {
     return {.host = target,
             .fault = not_comparable(target.profile),
-            .vendor = cpu_vendor(host_model_guest(target.profile), map),
+            .vendor = cpu_vendor(offered_cpu(target.profile), map),
             .supported = supported_features(target.profile, map)};
 }
 
@@ -363,7 +373,7 @@ TruthAnswer compare_truth(const TruthGuest& guest, const TruthTarget& target) {
         return std::move(findings).answer();
     }
     check_facts(guest, target, findings);
-    auto missing = check_features(guest.features, target.supported, findings);
+    auto missing = check_features(guest.features, target.supported, guest.cpu.lost, findings);
     auto answer = std::move(findings).answer();
     answer.missing = std::move(missing);
     answer.map = guest.features.map.empty() ? target.supported.map : guest.features.map;

@@ -89,7 +89,7 @@ EffectiveSet supported_features(const Profile& profile, const CpuMap* map) {
     if (!profile.host_model) {
         return not_known("libvirt offers no host-model there", "host-model", nullptr);
     }
-    auto set = effective_features(host_model_guest(profile), map);
+    auto set = effective_features(offered_cpu(profile), map);
     if (set.known() && profile.origin == ProfileOrigin::bare_cpu) {
         set.origin = SetOrigin::assumed;
     }

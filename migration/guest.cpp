@@ -5,7 +5,7 @@
 
 namespace scout::migration {
 
-GuestCpu host_model_guest(const Profile& profile) {
+GuestCpu offered_cpu(const Profile& profile) {
     GuestCpu guest;
     guest.mode = CpuMode::host_model;
     guest.arch = profile.arch;
@@ -21,6 +21,12 @@ GuestCpu host_model_guest(const Profile& profile) {
     } else {
         guest.doubt = profile.no_host_model;
     }
+    return guest;
+}
+
+GuestCpu host_model_guest(const Profile& profile) {
+    auto guest = offered_cpu(profile);
+    guest.require = subtract(guest.require, {"invtsc"});
     return guest;
 }
 

@@ -27,8 +27,11 @@ struct GuestCpu {
     std::string virt_type;  ///< "kvm", "qemu", …; empty if unstated
     std::string vendor;     ///< empty: the document does not name it
     std::string model;
-    FeatureSet require;   ///< policy require and force
-    FeatureSet disable;   ///< policy disable and forbid
+    FeatureSet require;  ///< policy require and force
+    FeatureSet disable;  ///< policy disable and forbid
+    /// Of `require`, what it perhaps has not: asked for at its start, and its own host lists it no
+    /// longer.
+    FeatureSet lost;
     std::string machine;  ///< resolved machine type ("pc-q35-7.2"); empty: none asked
     std::optional<std::uint64_t> tsc_hz;   ///< fixed TSC frequency in Hz, if pinned
     std::optional<unsigned> address_bits;  ///< see fixed_address_bits()
@@ -43,8 +46,14 @@ struct GuestCpu {
     friend bool operator==(const GuestCpu&, const GuestCpu&) = default;
 };
 
-/// The guest that host-model makes on a host with this profile. Model empty if there is no
-/// host-model there. No machine type: domain capabilities name only what was asked for.
+/// All that host-model stands for on a host with this profile: what the host can give. Model empty
+/// if there is no host-model there. No machine type: domain capabilities name only what was asked
+/// for.
+[[nodiscard]] GuestCpu offered_cpu(const Profile& profile);
+
+/// The guest that host-model makes there: the same without invtsc, which domain capabilities list
+/// and libvirt leaves out when it starts one, for it ties a guest to the TSC of its host (the
+/// cpu_map: `migratable='no'`).
 [[nodiscard]] GuestCpu host_model_guest(const Profile& profile);
 
 /// Width of physical addresses that a guest with this element insists on: mode "emulate" with bits.

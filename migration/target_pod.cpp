@@ -145,16 +145,22 @@ std::vector<std::string> lacking(const Labels& asked, const Labels& node) {
     return out;
 }
 
+/// Asked for at the guest's start, and its own node has them no longer.
+FeatureSet lost_features(const TargetPod& pod) {
+    FeatureSet out;
+    for (const auto& [key, value] : pod.stale) {
+        if (auto feature = name_behind(key, label::cpu_feature); !feature.empty()) {
+            out = unite(out, {std::move(feature)});
+        }
+    }
+    return out;
+}
+
 /// A node that would give a guest the frozen model and features.
 StockNode first_node(const StockNode& source, const TargetPod& pod) {
     auto node = source;
     node.host_models = {frozen_model(pod)};
-    node.required = make_feature_set(pod.stock.asked_features);
-    for (const auto& [key, value] : pod.stale) {
-        if (auto feature = name_behind(key, label::cpu_feature); !feature.empty()) {
-            node.required = unite(node.required, {std::move(feature)});
-        }
-    }
+    node.required = unite(make_feature_set(pod.stock.asked_features), lost_features(pod));
     return node;
 }
 
@@ -175,6 +181,7 @@ GuestCpu host_model_cpu(const MovingVm& vm, const TargetPod& pod, const CpuMap* 
     const bool told = pod.frozen && !frozen_model(pod).empty();
     const auto source = source_of(vm);
     auto guest = host_model_guest(label_profile(told ? first_node(source, pod) : source, map));
+    guest.lost = lost_features(pod);
     if (!vm.source) {
         guest.doubt = "the labels of node " + vm.node + ", where the guest runs, are not known";
     } else if (pod.stock.not_told) {

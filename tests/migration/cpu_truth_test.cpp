@@ -10,9 +10,12 @@ namespace scout::migration {
 namespace {
 
 using test::host;
+using testing::AllOf;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 /// A live guest of model Small.
 GuestCpu live_guest() {
@@ -285,6 +288,37 @@ TEST_F(CpuTruthTest, LetsNoGuestWithInvtscAwayUnlessItsTscIsPinned) {
     guest.tsc_hz = 2'000'000'000;
     EXPECT_EQ(ask(guest, target, {.tsc_hz = 2'000'000'000}).verdict, Verdict::can);
     EXPECT_EQ(ask(target, target).verdict, Verdict::can) << "of a host-model only an ability";
+}
+
+/// Domain capabilities list it; libvirt starts no host-model guest with it.
+TEST_F(CpuTruthTest, AsksForNoInvtscOfAHostModelGuest) {
+    const auto with = host({.require = {"aes", "invtsc"}});
+    const auto without = host({.require = {"aes"}});
+
+    EXPECT_EQ(ask(with, without).verdict, Verdict::can);
+    auto guest = live_guest();
+    guest.require = {"invtsc"};
+    guest.tsc_hz = 2'000'000'000;
+    const HostFacts facts{.tsc_hz = 2'000'000'000};
+    EXPECT_EQ(ask(guest, with, facts).verdict, Verdict::can) << "the host offers it";
+    EXPECT_THAT(ask(guest, without, facts).missing, ElementsAre("invtsc"));
+}
+
+TEST_F(CpuTruthTest, WhatTheGuestPerhapsHasIsNoFirmNo) {
+    auto guest = live_guest();
+    guest.require = {"aes", "arat", "avx"};
+    guest.lost = {"arat"};
+
+    const auto open = ask(guest, host({.model = "Large"}));
+    EXPECT_EQ(open.verdict, Verdict::unknown);
+    EXPECT_THAT(open.missing, IsEmpty());
+    ASSERT_EQ(open.reasons.size(), 1U);
+    EXPECT_THAT(open.reasons[0].text, HasSubstr("the guest may have arat since its start"));
+
+    const auto firm = ask(guest, host({.model = "Small"}));
+    EXPECT_EQ(firm.verdict, Verdict::cannot);
+    EXPECT_THAT(firm.missing, AllOf(Contains("avx"), Not(Contains("arat"))));
+    EXPECT_EQ(ask(guest, host({.model = "Large", .require = {"arat"}})).verdict, Verdict::can);
 }
 
 TEST_F(CpuTruthTest, TellsGenerationsOfS390xByTheirModels) {

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "migration/cheapest_change.h"
 #include "migration/label_profile.h"
 #include "tests/support/profiles.h"
 
@@ -312,6 +313,24 @@ TEST_F(TargetPodTest, AssumedCpuIsTheFrozenOneWithoutWhatItsNodeCannotHave) {
     EXPECT_THAT(guest.disable, ElementsAre("aes"));
     EXPECT_EQ(guest.vendor, "Intel");
     EXPECT_EQ(guest.doubt, "");
+}
+
+/// Case 11 with a model that the map knows: the guest runs on such a node, so nobody may say that
+/// its hardware lacks what that node's labels lack.
+TEST_F(TargetPodTest, StaleFeaturesLeaveTheTruthOpenOnNodesLikeItsOwn) {
+    vm.moved = true;
+    vm.pod = Labels{{known + "Large", "true"}, {feature + "avx", "true"}, {feature + "f1", "true"}};
+    vm.source = node_labels("Large", large, {"avx"});
+
+    const auto answer = ask(node_labels("Large", large, {"avx"}));
+
+    EXPECT_EQ(answer.truth, Verdict::unknown);
+    EXPECT_EQ(answer.gate, Verdict::cannot);
+    EXPECT_EQ(answer.reasons.front().code, ReasonCode::stale_selector);
+    EXPECT_EQ(
+        cheapest_change({.subject = "", .source = "", .nodes = {{"n2", answer}}, .notes = {}}),
+        "on n2: restart the VM, so that it asks for what nodes have now");
+    EXPECT_EQ(ask(node_labels("Large", small, {"avx"})).truth, Verdict::cannot) << "of avx";
 }
 
 TEST_F(TargetPodTest, NamedModelIsAssumedWithoutWhatItsNodeCannotHave) {
