@@ -133,8 +133,8 @@ public:
           blocked_(why_not_movable(vmi)),
           map_(map) {
         if (objects.scheduling != nullptr && !blocked_) {
-            if (view == nullptr) {
-                view = &own_view_.emplace(objects);
+            if (view == nullptr || view->has_target_of(vmi)) {
+                view = &own_view_.emplace(objects, vmi);
             }
             scheduling_.emplace(*view, vmi, launcher, pod_);
         }

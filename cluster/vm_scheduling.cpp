@@ -21,12 +21,50 @@ migration::Reason doubt(std::string text, std::vector<std::string> keys) {
     return {ReasonCode::not_comparable, Layer::stock, std::move(text), std::move(keys)};
 }
 
+std::string_view label_of(const scheduling::Pod& pod, const char* key) {
+    const auto found = pod.labels.find(key);
+    return found == pod.labels.end() ? std::string_view{} : std::string_view{found->second};
+}
+
+/// One that a migration left behind is none: it takes its place for as long as it is there.
+bool is_target_of(const scheduling::Pod& pod, const kube::Vmi& vmi, const Objects& objects) {
+    if (label_of(pod, "kubevirt.io/created-by") != vmi.meta.uid || pod.node == vmi.node.view()) {
+        return false;
+    }
+    const auto& move = vmi.migration;
+    if (move && !move->completed && move->target_node.view() == pod.node) {
+        return true;
+    }
+    const auto uid = label_of(pod, "kubevirt.io/migrationJobUID");
+    const auto& all = objects.migrations;
+    return std::any_of(all.begin(), all.end(), [uid](const auto& migration) {
+        return migration.meta.uid == uid && !migration.is_final();
+    });
+}
+
+scheduling::Cluster without_targets_of(const kube::Vmi& vmi, const Objects& objects) {
+    auto cluster = scheduling_cluster(*objects.scheduling, objects.nodes, objects.namespaces);
+    std::erase_if(cluster.pods, [&vmi, &objects](const scheduling::Pod& pod) {
+        return is_target_of(pod, vmi, objects);
+    });
+    return cluster;
+}
+
 }  // namespace
 
 SchedulingView::SchedulingView(const Objects& objects)
     : objects_(objects),
       cluster_(scheduling_cluster(*objects.scheduling, objects.nodes, objects.namespaces)),
       filters_(cluster_) {}
+
+SchedulingView::SchedulingView(const Objects& objects, const kube::Vmi& vmi)
+    : objects_(objects), cluster_(without_targets_of(vmi, objects)), filters_(cluster_) {}
+
+bool SchedulingView::has_target_of(const kube::Vmi& vmi) const {
+    return std::any_of(
+        cluster_.pods.begin(), cluster_.pods.end(),
+        [this, &vmi](const scheduling::Pod& pod) { return is_target_of(pod, vmi, objects_); });
+}
 
 VmScheduling::VmScheduling(const SchedulingView& view, const kube::Vmi& vmi,
                            const kube::LauncherPod* launcher, const migration::TargetPod& target)

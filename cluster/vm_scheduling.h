@@ -18,6 +18,10 @@ class SchedulingView {
 public:
     explicit SchedulingView(const Objects& objects);
     explicit SchedulingView(const Objects&& objects) = delete;
+    /// Without the targets of migrations of that VMI that are under way: where it could go is asked
+    /// as if they were not there.
+    SchedulingView(const Objects& objects, const kube::Vmi& vmi);
+    SchedulingView(const Objects&& objects, const kube::Vmi& vmi) = delete;
     SchedulingView(const SchedulingView&) = delete;
     SchedulingView& operator=(const SchedulingView&) = delete;
     SchedulingView(SchedulingView&&) = delete;
@@ -31,6 +35,9 @@ public:
     [[nodiscard]] const migration::scheduling::Filters& filters() const noexcept {
         return filters_;
     }
+
+    /// Whether it has the target of a migration of that VMI.
+    [[nodiscard]] bool has_target_of(const kube::Vmi& vmi) const;
 
 private:
     const Objects& objects_;

@@ -198,6 +198,30 @@ TEST_F(VmSchedulingTest, AnotherPodOfTheVmKeepsItAway) {
     EXPECT_THAT(answers(), ElementsAre("b: pod-anti-affinity", "c: can"));
 }
 
+TEST_F(VmSchedulingTest, TheTargetOfItsOwnMigrationIsNotInItsWay) {
+    auto& target = add("target", "b").pod;
+    target.labels = {{"kubevirt.io/created-by", "u"}, {"kubevirt.io/migrationJobUID", "m"}};
+    target.requests = {{"cpu", 3000}};
+    kube::Migration move;
+    move.meta = {.space = text("shop"), .name = "move", .uid = "m", .version = "1"};
+    move.vmi_name = text("web");
+    move.phase = text("Scheduling");
+    objects.migrations.push_back(move);
+    EXPECT_THAT(answers(), ElementsAre("b: can", "c: can"));
+    const auto shared = SchedulingView(objects);
+    EXPECT_TRUE(shared.has_target_of(vmi()));
+    EXPECT_EQ(place_vmi(objects, vmi(), {}, &map, {}, &shared).nodes.at(0).comparison.verdict,
+              Verdict::can);
+
+    objects.migrations[0].phase = text("Failed");
+    EXPECT_THAT(answers(), ElementsAre("b: pod-anti-affinity", "b: resources", "c: can"))
+        << "left behind, it takes its place";
+    vmi().migration.emplace().target_node = text("b");
+    EXPECT_THAT(answers(), ElementsAre("b: can", "c: can")) << "by its status alone, too";
+    vmi().migration->completed = true;
+    EXPECT_THAT(answers(), ElementsAre("b: pod-anti-affinity", "b: resources", "c: can"));
+}
+
 TEST_F(VmSchedulingTest, OtherPodsThatKeepAwayFromItsLabels) {
     scheduling::PodTerm term{.pods = scheduling::LabelSelector{{{"app", "web"}}, {}},
                              .spaces = {},
