@@ -4,20 +4,18 @@
 #include <utility>
 
 #include "cluster/level_keeper.h"
-#include "cluster/name_list.h"
 #include "cluster/object_references.h"
 
 namespace scout::aggregator {
 namespace {
 
-constexpr std::size_t most_names = 3;
-
+/// Without names of nodes: whoever reads the VMI's Events need not be one who may list nodes.
 std::string unmet_note(const cluster::LevelRequirement& required,
                        const cluster::LevelStanding& standing) {
     return "no node has host-model migratability level " + std::to_string(required.level) +
            " or above, which " + std::string{to_string(required.source)} +
            " requires; the best there is is " + std::to_string(standing.best) + ", on " +
-           cluster::name_list(standing.best_nodes, standing.with_best) +
+           std::to_string(standing.with_best) + " of " + std::to_string(standing.counted) +
            "; the VM waits for a node that has it";
 }
 
@@ -51,7 +49,7 @@ void PlacementAdmission::place(const kube::AdmissionRequest& request, const kube
         return;
     }
     const auto& in_force = rules();
-    const auto standing = sources_.levels.keeper().standing(pod.arch, most_names);
+    const auto standing = sources_.levels.keeper().standing(pod.arch);
     auto placement = cluster::first_placement(pod, in_force, standing);
     if (!placement) {
         answer.warnings.push_back("the pod is placed without a level: " +

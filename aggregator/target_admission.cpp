@@ -15,6 +15,8 @@ using namespace std::chrono_literals;
 
 /// Of the 5 s that the API server waits for an answer.
 constexpr std::chrono::milliseconds read_limit = 3s;
+/// Of an outlook, for all nodes: some 50 ms of the loop.
+constexpr std::size_t most_looks = 300'000;
 constexpr const char* left_alone = "the target pod is left as it is, and matches no node";
 
 std::string all_of(const std::vector<migration::MoveReason>& faults) {
@@ -63,17 +65,21 @@ std::string TargetAdmission::outlook(const cluster::CarriedMove& move) const {
     if (!sources_.nodes.synced() || !term) {
         return {};
     }
+    const auto asked = cluster::asked_of_nodes(move);
+    const auto items = migration::items_of(*term) + asked.added.size();
+    if (items * sources_.nodes.size() > most_looks) {
+        return {};  // the scheduler says it
+    }
     const auto vmi = sources_.vmis.find(move.request.space, move.request.vmi);
     const auto source = vmi == nullptr ? std::string_view{} : vmi->node.view();
-    std::size_t others = 0;
+    bool is_other = false;
     bool is_source = false;
-    sources_.nodes.each([&move, source, &others, &is_source](const auto& node) {
-        const bool is_asked_for = cluster::is_asked_for(move, *node);
-        const bool is_same = node->meta.name == source;
-        is_source = is_source || (is_asked_for && is_same);
-        others += is_asked_for && !is_same ? 1 : 0;
+    sources_.nodes.each([&asked, source, &is_other, &is_source](const auto& node) {
+        if (!is_other && cluster::is_asked_for(asked, *node)) {
+            (node->meta.name == source ? is_source : is_other) = true;
+        }
     });
-    if (others > 0) {
+    if (is_other) {
         return {};
     }
     const auto wish = migration::to_text(*term);

@@ -20,6 +20,10 @@ namespace {
 
 namespace json = boost::json;
 
+/// What people write has some hundred bytes. Each term gets a piece of the patch.
+constexpr std::size_t most_bytes = std::size_t{256} << 10U;
+constexpr std::size_t most_terms = 1000;
+
 constexpr std::string_view affinity_path = "/spec/affinity";
 constexpr std::string_view node_path = "/spec/affinity/nodeAffinity";
 constexpr std::string_view required_path =
@@ -85,8 +89,17 @@ private:
     std::unique_ptr<const json::value> document_;  ///< the pointers above are into it
 };
 
+tl::unexpected<Error> too_large(std::string_view path, std::size_t most, const char* of,
+                                std::size_t found) {
+    return fail(Errc::invalid, std::string{path} + ": expected at most " + std::to_string(most) +
+                                   " " + of + ", found " + std::to_string(found));
+}
+
 Result<Affinity> Affinity::parse(std::string_view text) {
     Affinity affinity;
+    if (text.size() > most_bytes) {
+        return too_large(affinity_path, most_bytes, "bytes", text.size());
+    }
     boost::system::error_code error;
     auto document = text.empty() ? json::value{} : json::parse(text, error);
     if (error) {
@@ -126,6 +139,9 @@ Status Affinity::read_terms(const json::object& selector) {
     const auto listed = array_or_none(member(&selector, "nodeSelectorTerms"), terms_path);
     if (!listed) {
         return fail(listed.error());
+    }
+    if (*listed != nullptr && (*listed)->size() > most_terms) {
+        return too_large(terms_path, most_terms, "terms", (*listed)->size());
     }
     terms.emplace();
     for (std::size_t i = 0; *listed != nullptr && i < (*listed)->size(); ++i) {

@@ -115,38 +115,30 @@ std::vector<LevelKeeper::Change> LevelKeeper::take_changes() {
     return changes;
 }
 
-LevelStanding LevelKeeper::standing(std::string_view arch, std::size_t most_names) const {
+LevelStanding LevelKeeper::standing(std::string_view arch) const {
     LevelStanding best;
     for (const auto& [name, group] : groups_) {
         if (arch.empty() || arch == name) {
-            auto found = standing(group, most_names);
+            const auto found = standing(group);
             if (std::tie(found.best, found.counted) > std::tie(best.best, best.counted)) {
-                best = std::move(found);
+                best = found;
             }
         }
     }
     return best;
 }
 
-LevelStanding LevelKeeper::standing(const Group& group, std::size_t most_names) const {
+LevelStanding LevelKeeper::standing(const Group& group) const {
     LevelStanding standing;
-    std::vector<std::string_view> names;
     for (const auto& [number, members] : group.classes) {
         standing.counted += members.nodes.size();
         const auto level = level_of(*members.nodes.front());
         if (level > standing.best) {
             standing.best = level;
-            names.clear();
+            standing.with_best = 0;
         }
-        if (level == standing.best) {
-            std::transform(members.nodes.begin(), members.nodes.end(), std::back_inserter(names),
-                           [](const Node* node) { return node->name; });
-        }
+        standing.with_best += level == standing.best ? members.nodes.size() : 0;
     }
-    standing.with_best = names.size();
-    standing.best_nodes.resize(std::min(most_names, names.size()));
-    std::partial_sort_copy(names.begin(), names.end(), standing.best_nodes.begin(),
-                           standing.best_nodes.end());
     return standing;
 }
 

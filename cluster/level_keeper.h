@@ -33,9 +33,8 @@ struct LevelLabel {
 /// How the counted nodes of an architecture stand.
 struct LevelStanding {
     std::size_t counted = 0;
-    unsigned best = 0;                    ///< the highest level
-    std::vector<std::string> best_nodes;  ///< the first few that have it, by name
-    std::size_t with_best = 0;            ///< how many have it
+    unsigned best = 0;          ///< the highest level
+    std::size_t with_best = 0;  ///< how many have it
 };
 
 /// Keeps the levels of a fleet current while its nodes come, change and go and while time passes:
@@ -77,7 +76,7 @@ public:
 
     /// Of the architecture; empty: of the one with the highest level, of equals the one with most
     /// nodes. With at most so many names.
-    [[nodiscard]] LevelStanding standing(std::string_view arch, std::size_t most_names) const;
+    [[nodiscard]] LevelStanding standing(std::string_view arch) const;
 
     [[nodiscard]] std::size_t nodes() const noexcept { return nodes_.size(); }
     /// Nodes that the truth layer knows by a profile, and those that name one which is not used:
@@ -124,7 +123,7 @@ private:
     void stop_counting(Node& node);
     void expect(Node& node, std::optional<WallTime> counts_until);
     void find_changed_levels(Group& group);
-    [[nodiscard]] LevelStanding standing(const Group& group, std::size_t most_names) const;
+    [[nodiscard]] LevelStanding standing(const Group& group) const;
     [[nodiscard]] unsigned level_of(const Node& node) const;
     [[nodiscard]] LevelLabel label_of(const Node& node) const;
 

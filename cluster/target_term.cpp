@@ -87,13 +87,6 @@ CarriedMove carried_move(const json::object& object) {
     return move;
 }
 
-/// Without what stands for a term.
-migration::MoveWish wish_of(const CarriedMove& move) {
-    auto wish = move.request.wish;
-    wish.added.erase(std::string{migration::sentinel_key});
-    return wish;
-}
-
 /// Nodes have a hundred labels, of which a wish names a few.
 migration::Labels named_labels(const migration::MoveWish& wish, const kube::Node& node) {
     migration::Labels labels;
@@ -158,14 +151,19 @@ SentinelPlan plan_sentinel(const CarriedMove& move) {
     return plan;
 }
 
+migration::MoveWish asked_of_nodes(const CarriedMove& move) {
+    auto wish = move.request.wish;
+    wish.added.erase(std::string{migration::sentinel_key});
+    return wish;
+}
+
 std::string lacking(const CarriedMove& move, const kube::Node& node) {
-    const auto wish = wish_of(move);
+    const auto wish = asked_of_nodes(move);
     return migration::lacking(wish, named_labels(wish, node), node.meta.name);
 }
 
-bool is_asked_for(const CarriedMove& move, const kube::Node& node) {
-    const auto wish = wish_of(move);
-    return migration::meets(wish, named_labels(wish, node), node.meta.name);
+bool is_asked_for(const migration::MoveWish& asked, const kube::Node& node) {
+    return migration::meets(asked, named_labels(asked, node), node.meta.name);
 }
 
 Result<std::string> aim_pod(const kube::NewPod& pod, const CarriedMove& move) {

@@ -39,11 +39,14 @@ struct SentinelPlan {
 /// more than single keys are added: KubeVirt's own stay (dossier §16).
 [[nodiscard]] SentinelPlan plan_sentinel(const CarriedMove& move);
 
+/// What a node must have by the move: without what stands for a term.
+[[nodiscard]] migration::MoveWish asked_of_nodes(const CarriedMove& move);
+
 /// What the node does not have of what the move asks for, for people; empty: it has all.
 [[nodiscard]] std::string lacking(const CarriedMove& move, const kube::Node& node);
 
-/// The node has all that the move asks for, by its labels and its name.
-[[nodiscard]] bool is_asked_for(const CarriedMove& move, const kube::Node& node);
+/// The node has all of it, by its labels and its name. Looks up each requirement and value once.
+[[nodiscard]] bool is_asked_for(const migration::MoveWish& asked, const kube::Node& node);
 
 /// The JSON Patch that puts the term in the place of what stands for it in a target pod. Errors:
 /// invalid: the pod is not of this migration, the term was changed since, or is wrong, or the pod

@@ -23,33 +23,27 @@ std::string in_quotes(std::string_view text) {
            (text.size() > shown_bytes ? "…'" : "'");
 }
 
-struct Size {
+std::size_t bytes_of(const NodeSelectorTerm& term) {
     std::size_t bytes = 0;
-    std::size_t items = 0;
-};
-
-Size size_of(const NodeSelectorTerm& term) {
-    Size size;
     for (const auto* list : {&term.expressions, &term.fields}) {
         for (const auto& asked : *list) {
-            size.bytes += asked.key.size() + asked.op.size();
-            size.items += 1 + asked.values.size();
+            bytes += asked.key.size() + asked.op.size();
             for (const auto& value : asked.values) {
-                size.bytes += value.size();
+                bytes += value.size();
             }
         }
     }
-    return size;
+    return bytes;
 }
 
 void check_term(const NodeSelectorTerm& term, std::string_view path, MoveReasons& out) {
-    const auto size = size_of(term);
-    if (size.bytes > most_term_bytes || size.items > most_term_items) {
-        out.add("too-large", std::string{path} + ": expected at most " +
-                                 std::to_string(most_term_items) +
-                                 " requirements and values in all, and " +
-                                 std::to_string(most_term_bytes) + " bytes, found " +
-                                 std::to_string(size.items) + " and " + std::to_string(size.bytes));
+    const auto bytes = bytes_of(term);
+    const auto items = items_of(term);
+    if (bytes > most_term_bytes || items > most_term_items) {
+        out.add("too-large",
+                std::string{path} + ": expected at most " + std::to_string(most_term_items) +
+                    " requirements and values in all, and " + std::to_string(most_term_bytes) +
+                    " bytes, found " + std::to_string(items) + " and " + std::to_string(bytes));
         return;
     }
     if (term.empty()) {
@@ -155,6 +149,16 @@ NodeSelectorTerm unmet(const NodeSelectorTerm& term, const Labels& node, std::st
 }
 
 }  // namespace
+
+std::size_t items_of(const NodeSelectorTerm& term) noexcept {
+    std::size_t items = 0;
+    for (const auto* list : {&term.expressions, &term.fields}) {
+        for (const auto& asked : *list) {
+            items += 1 + asked.values.size();
+        }
+    }
+    return items;
+}
 
 void MoveReasons::add(std::string_view code, std::string text) {
     if (reasons_.size() < most_told) {

@@ -75,6 +75,9 @@ inline constexpr std::size_t most_term_items = 5000;
 /// In addedNodeSelector it stands for a term that is in another carrier (design §7.2).
 inline constexpr std::string_view sentinel_key = "virt-scout.io/target-term";
 
+/// Its requirements, and the values that they name.
+[[nodiscard]] std::size_t items_of(const NodeSelectorTerm& term) noexcept;
+
 /// What the API server or KubeVirt refuses of the request alone, or takes though nothing good comes
 /// of it: labels that no node can have, an empty term.
 [[nodiscard]] std::vector<MoveReason> request_faults(const MoveRequest& request);

@@ -334,9 +334,9 @@ TEST_F(BedMovingFencesTest, MigrationsAheadOfPressureAreOurs) {
     EXPECT_EQ(carried->sentinel(), cluster::sentinel_of(carried->request.wish.term.value()));
     kube::Node node;
     node.meta.name = "n2.example";
-    EXPECT_FALSE(cluster::is_asked_for(*carried, node));
+    EXPECT_FALSE(cluster::is_asked_for(cluster::asked_of_nodes(*carried), node));
     node.meta.name = "n3";
-    EXPECT_TRUE(cluster::is_asked_for(*carried, node));
+    EXPECT_TRUE(cluster::is_asked_for(cluster::asked_of_nodes(*carried), node));
 }
 
 }  // namespace

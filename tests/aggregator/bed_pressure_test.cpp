@@ -134,9 +134,9 @@ TEST_F(BedPressureTest, TheFirstToBeEvictedIsMovedAndItsTargetKeepsAwayFromNodes
     ASSERT_TRUE(carried) << carried.error().message;
     kube::Node node;
     node.meta.name = one;
-    EXPECT_FALSE(cluster::is_asked_for(*carried, node));
+    EXPECT_FALSE(cluster::is_asked_for(cluster::asked_of_nodes(*carried), node));
     node.meta.name = two;
-    EXPECT_TRUE(cluster::is_asked_for(*carried, node));
+    EXPECT_TRUE(cluster::is_asked_for(cluster::asked_of_nodes(*carried), node));
     EXPECT_EQ(carried->sentinel(), cluster::sentinel_of(carried->request.wish.term.value()));
 
     const auto stored = make_target(made);

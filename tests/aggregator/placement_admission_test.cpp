@@ -276,7 +276,7 @@ TEST_F(PlacementAdmissionTest, ALevelThatNoNodeHasIsToldToTheVmi) {
                                                      .uid = "v1"}));
     EXPECT_TRUE(note.warning);
     EXPECT_EQ(note.reason, "NoNodeWithMigratabilityLevel");
-    EXPECT_THAT(note.note, HasSubstr("best there is is 50, on a, b;"));
+    EXPECT_THAT(note.note, HasSubstr("best there is is 50, on 2 of 3;"));
 }
 
 TEST_F(PlacementAdmissionTest, TheVmiIsToldOnceThoughTheServerAsksTwice) {

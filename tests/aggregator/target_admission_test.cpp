@@ -47,12 +47,12 @@ json::object migration_with(const char* term) {
 
 class TargetAdmissionTest : public testing::Test {
 protected:
+    static std::string node(const std::string& name, const std::string& disk) {
+        return watch_line("ADDED", R"({"metadata":{"name":")" + name + R"(","uid":")" + name +
+                                       R"(","resourceVersion":"5","labels":{"disk":")" + disk +
+                                       R"("}}})");
+    }
     void know_nodes(const std::string& disk_of_a, const std::string& disk_of_b) {
-        const auto node = [](const std::string& name, const std::string& disk) {
-            return watch_line("ADDED", R"({"metadata":{"name":")" + name + R"(","uid":")" + name +
-                                           R"(","resourceVersion":"5","labels":{"disk":")" + disk +
-                                           R"("}}})");
-        };
         from_nodes.then_last_lines(
             {node("a", disk_of_a), node("b", disk_of_b), bookmark_line("9", true)});
         scout::test::run_to_end(loop, nodes.run());
@@ -147,6 +147,29 @@ TEST_F(TargetAdmissionTest, TheStateOfTheWorldIsWarnedOf) {
         ask_about_move(migration_with("matchExpressions: [{key: gpu, operator: Exists}]"));
     EXPECT_NE(patch_of(nowhere), "");
     EXPECT_THAT(warnings_of(nowhere), ElementsAre(HasSubstr("no node has gpu Exists")));
+}
+
+/// Whoever may make a migration may ask as often as he likes.
+TEST_F(TargetAdmissionTest, NoLargeTermIsComparedWithEveryNodeOfALargeCluster) {
+    std::vector<std::string> lines;
+    for (int i = 0; i < 100; ++i) {
+        lines.push_back(node("n" + std::to_string(i), "hdd"));
+    }
+    lines.push_back(bookmark_line("9", true));
+    from_nodes.then_last_lines(lines);
+    scout::test::run_to_end(loop, nodes.run());
+    const auto asking_for = [this](int values) {
+        std::string term = "matchExpressions: [{key: gpu, operator: In, values: [v";
+        for (int i = 1; i < values; ++i) {
+            term += ", v" + std::to_string(i);
+        }
+        return ask_about_move(migration_with((term + "]}]").c_str()));
+    };
+
+    EXPECT_THAT(warnings_of(asking_for(2'990)), ElementsAre(HasSubstr("no node has gpu In")));
+    const auto large = asking_for(3'010);
+    EXPECT_NE(patch_of(large), "");
+    EXPECT_THAT(warnings_of(large), IsEmpty());
 }
 
 /// Nothing of the cluster need be known for what must not wait.

@@ -145,6 +145,25 @@ TEST(AffinityPatchTest, WrongTypesAreNamed) {
     EXPECT_THAT(message(std::string(100'000, '[')), HasSubstr("expected JSON"));
 }
 
+/// Each term gets a piece of the patch, so a pod of 8 MiB would get one of 130.
+TEST(AffinityPatchTest, WhatIsLargerThanPeopleWriteGetsNoPatch) {
+    const auto terms = [](std::size_t count) {
+        std::string list;
+        for (std::size_t i = 0; i < count; ++i) {
+            list += (i > 0 ? "," : "") + std::string{R"({"matchFields":[0]})"};
+        }
+        return affinity_patch(selecting(list), {.required = requiring(4)});
+    };
+    ASSERT_TRUE(terms(1'000));
+    EXPECT_LT(terms(1'000)->size(), 300'000U);
+    ASSERT_FALSE(terms(1'001));
+    EXPECT_THAT(terms(1'001).error().message, HasSubstr("at most 1000 terms, found 1001"));
+    const auto large = affinity_patch(R"({"x":")" + std::string(300'000, 'x') + R"("})",
+                                      {.required = requiring(4)});
+    ASSERT_FALSE(large);
+    EXPECT_THAT(large.error().message, HasSubstr("at most 262144 bytes"));
+}
+
 TEST(AffinityPatchTest, ARequirementIsFoundInAnyTermAndNowhereElse) {
     const auto found = [](const std::string& affinity) {
         return requires_of_node(affinity, "a", "DoesNotExist").value();

@@ -45,7 +45,7 @@ PlacementRules preferring(unsigned level, unsigned weight) {
             .faults = {}};
 }
 
-const LevelStanding good{.counted = 3, .best = 100, .best_nodes = {"a"}, .with_best = 1};
+const LevelStanding good{.counted = 3, .best = 100, .with_best = 1};
 
 FirstPlacement placed(const PlacementRules& rules, const LevelStanding& standing) {
     auto placement = first_placement(first_pod(), rules, standing);
@@ -101,7 +101,7 @@ TEST(FirstPlacementTest, LevelZeroAsksForNothing) {
 }
 
 TEST(FirstPlacementTest, InTinyFleetsNothingIsRequiredAndThatIsSaid) {
-    const auto lone = placed(requiring(50), {.counted = 1, .best = 0, .best_nodes = {"a"}});
+    const auto lone = placed(requiring(50), {.counted = 1, .best = 0});
     EXPECT_EQ(lone.patch, "");
     EXPECT_THAT(lone.warnings, ElementsAre(HasSubstr("only one node counts")));
     EXPECT_FALSE(lone.unmet);
@@ -115,7 +115,7 @@ TEST(FirstPlacementTest, InTinyFleetsNothingIsRequiredAndThatIsSaid) {
 }
 
 TEST(FirstPlacementTest, ALevelThatNoNodeHasIsRequiredAllTheSame) {
-    const LevelStanding low{.counted = 3, .best = 49, .best_nodes = {"a"}, .with_best = 1};
+    const LevelStanding low{.counted = 3, .best = 49, .with_best = 1};
 
     const auto got = placed(requiring(50), low);
 

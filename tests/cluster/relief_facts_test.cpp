@@ -71,7 +71,7 @@ TEST(ReliefObjectTest, IsAMoveWhoseTermTheWebhooksTakeAndNoPressedNodeMatches) {
     kube::Node node;
     for (const auto* name : {"n1", "n2", "n3"}) {
         node.meta.name = name;
-        EXPECT_EQ(is_asked_for(*carried, node), node.meta.name == "n3");
+        EXPECT_EQ(is_asked_for(asked_of_nodes(*carried), node), node.meta.name == "n3");
     }
     const auto aimed = read_carried_move(with_sentinel(body));
     ASSERT_TRUE(aimed);

@@ -129,7 +129,7 @@ TEST(TargetTermTest, NodesAreAskedForByBothSelectors) {
         kube::Node node;
         node.meta.name = "n1";
         node.labels = std::move(labels);
-        return is_asked_for(carried(move), node);
+        return is_asked_for(asked_of_nodes(carried(move)), node);
     };
     const auto move = move_with(on_ssd_text, {{"zone", "a"}, {sentinel, sentinel_of(on_ssd)}});
     EXPECT_TRUE(asks(move, kube::Labels{{"disk", "ssd"}, {"zone", "a"}}));

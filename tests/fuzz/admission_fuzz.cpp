@@ -36,7 +36,7 @@ const cluster::PlacementRules rules{
     .required = {{.level = 50, .source = cluster::DemandSource::kubevirt}},
     .preferred = {{.level = 80, .weight = 3, .source = cluster::DemandSource::scout_config}},
     .faults = {"a fault"}};
-const cluster::LevelStanding standing{.counted = 2, .best = 40, .best_nodes = {"a"}};
+const cluster::LevelStanding standing{.counted = 2, .best = 40};
 
 void place(kube::NewPod pod) {
     const auto first = cluster::is_first_of_host_model(pod);
