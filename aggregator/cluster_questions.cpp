@@ -62,10 +62,11 @@ Task<Result<std::string>> ClusterQuestions::answer(Question question) {
     co_return answer;
 }
 
-/// What an answer rests on must have been read: a kind that is missing would make a wrong one.
+/// What an answer rests on must have been read, and may be read still: a kind that is missing, or
+/// of an hour ago, would make a wrong one.
 Status ClusterQuestions::listed(Kind kind) const {
     const auto unread = [](const auto& informer, std::string_view name) -> Status {
-        if (informer.synced()) {
+        if (informer.synced() && !informer.reflector().grows_stale()) {
             return {};
         }
         const auto& trouble = informer.reflector().trouble();

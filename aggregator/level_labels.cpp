@@ -198,7 +198,8 @@ void LevelLabels::look_at(const std::string& node) {
 
 void LevelLabels::start_writes() {
     // By what is stale a label that is right may be made wrong, and a wrong one be left.
-    if (!plan_ || !sources_.elector.leads() || sources_.nodes.reflector().grows_stale()) {
+    if (!plan_ || !sources_.elector.leads() || sources_.nodes.reflector().grows_stale() ||
+        sources_.settings.grows_stale()) {
         return;
     }
     for (auto& each : plan_->take(clock_.steady())) {

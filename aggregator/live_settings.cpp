@@ -42,6 +42,11 @@ bool LiveSettings::synced() const noexcept {
     return sources_.configs.synced() && sources_.kubevirts.synced();
 }
 
+bool LiveSettings::grows_stale() const noexcept {
+    return sources_.configs.reflector().grows_stale() ||
+           sources_.kubevirts.reflector().grows_stale();
+}
+
 std::shared_ptr<const kube::ScoutConfig> LiveSettings::config() const {
     return sources_.configs.find({}, kube::ScoutConfig::name_in_force);
 }

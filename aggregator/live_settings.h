@@ -50,6 +50,8 @@ public:
 
     /// Both kinds have been listed once.
     [[nodiscard]] bool synced() const noexcept;
+    /// One of them may not be read any more.
+    [[nodiscard]] bool grows_stale() const noexcept;
     [[nodiscard]] const cluster::SettingsInForce& current() const noexcept { return current_; }
 
 private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -81,16 +82,28 @@ struct Stored {
 /// Objects of a shop, the host-model guests of whose nodes east and north can go to each other.
 class Shop {
 public:
+    /// Nobody may read that kind any more once it has been read. Before anybody asks.
+    void take_away(std::string_view plural) { taken_away_ = plural; }
+
     bool answer(Peer& peer, const SeenRequest& request) const {
         for (const auto& kind : kinds_) {
             if (request.target.find("/" + std::string{kind.plural} + "?") == std::string::npos) {
                 continue;
+            }
+            const bool taken_away = kind.plural == taken_away_;
+            if (taken_away && taken_away_asked_++ > 0) {
+                peer.say(scout::test::answer(403, scout::test::status_json(403, "Forbidden")));
+                return true;
             }
             peer.say(scout::test::chunked_head());
             for (const auto& object : kind.objects) {
                 peer.say(scout::test::chunk(scout::test::watch_line("ADDED", object) + "\n"));
             }
             peer.say(scout::test::chunk(scout::test::bookmark_line("9", true) + "\n"));
+            if (taken_away) {
+                peer.say(scout::test::chunk(""));
+                return true;
+            }
             peer.stay_silent();
             return false;
         }
@@ -99,6 +112,8 @@ public:
     }
 
 private:
+    std::string taken_away_;
+    mutable std::atomic<unsigned> taken_away_asked_{0};
     std::vector<Stored> kinds_{
         {"nodes", {node("east", "x"), node("north", "x"), node("west", "y")}},
         {"kubevirts", {kubevirt()}},
@@ -121,17 +136,22 @@ protected:
     void read_all() {
         objects.follow_vms();
         objects.start(scope);
-        const auto end = clock.steady() + long_enough;
-        while (!is_all_read() && clock.steady() < end) {
-            loop.restart();
-            loop.run_for(std::chrono::milliseconds{5});
-        }
+        turn_until([this] { return is_all_read(); });
     }
     [[nodiscard]] bool is_all_read() const {
         return objects.nodes.synced() && settings.synced() && objects.vmis.synced() &&
                objects.migrations.synced() && objects.launchers.synced() &&
                objects.cpu_profiles.synced() && objects.policies.synced() &&
                objects.namespaces.synced() && objects.plugins.synced();
+    }
+
+    void turn_until(const std::function<bool()>& done) {
+        const auto end = clock.steady() + long_enough;
+        while (!done() && clock.steady() < end) {
+            loop.restart();
+            loop.run_for(std::chrono::milliseconds{5});
+        }
+        EXPECT_TRUE(done());
     }
 
     Result<std::string> ask(Question question) {

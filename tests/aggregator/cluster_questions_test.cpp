@@ -47,6 +47,20 @@ TEST_F(ClusterQuestionsTest, SaysNothingBeforeItHasReadWhatTheAnswerRestsOn) {
     EXPECT_THAT(answer.error().message, HasSubstr("not been read yet"));
 }
 
+TEST_F(ClusterQuestionsTest, SaysNothingByWhatMayNotBeReadAnyMore) {
+    shop.take_away("virtualmachineinstances");
+    objects.follow_vms();
+    objects.start(scope);
+    turn_until([this] { return objects.vmis.reflector().grows_stale() && settings.synced(); });
+    ASSERT_TRUE(objects.vmis.synced());
+
+    const auto answer = ask({.kind = Question::Kind::nodes, .may_see_nodes = true});
+
+    ASSERT_FALSE(answer) << *answer;
+    EXPECT_EQ(answer.error().code, Errc::unavailable);
+    EXPECT_THAT(answer.error().message, HasSubstr("virtualmachineinstances"));
+}
+
 TEST_F(ClusterQuestionsTest, TellsTheNodesWithTheirLevelsAndGuests) {
     read_all();
     const auto text = ask({.kind = Question::Kind::nodes, .may_see_nodes = true});
