@@ -24,6 +24,8 @@ constexpr auto try_again_after = 30s;
 constexpr auto care_every = 60s;
 /// Fleets have tens, and each is some 100 KB in etcd: who reports ever new ones must not fill it.
 constexpr std::size_t most_profiles = 500;
+constexpr unsigned most_made_for_node = 8;
+constexpr auto made_for_node_within = 24h;
 constexpr std::size_t most_names = 4096;
 /// As agents call KubeVirt's own files. What another source says is compared with its own earlier
 /// answers alone (design §3), so it names no profile of the node.
@@ -168,13 +170,28 @@ void CpuProfiles::take_node(const kube::Informer<kube::Node>::Change& change) {
             : "the CPU profile changed from " + std::string{before} + " to " + std::string{now}));
 }
 
-const CpuProfiles::Reported* CpuProfiles::missing() const {
+/// Hosts change seldom: one agent must not use up what there is for the whole cluster.
+bool CpuProfiles::may_make_for(const std::string& node) const {
+    const auto found = made_for_.find(node);
+    return found == made_for_.end() || found->second < most_made_for_node;
+}
+
+void CpuProfiles::count_made_for(const std::string& node) {
+    if (++made_for_[node] == most_made_for_node) {
+        spdlog::warn(
+            "node tells of another CPU again and again: no more of them are kept within a "
+            "day node={} profiles={}",
+            log_value(node), most_made_for_node);
+    }
+}
+
+std::string CpuProfiles::missing() const {
     const auto found = std::find_if(reported_.begin(), reported_.end(), [this](const auto& entry) {
-        const auto& name = entry.second.name;
-        return entry.second.heard_of && !tried_.contains(name) &&
-               sources_.profiles.find({}, name) == nullptr;
+        const auto& [node, reported] = entry;
+        return reported.heard_of && !tried_.contains(reported.name) && may_make_for(node) &&
+               sources_.profiles.find({}, reported.name) == nullptr;
     });
-    return found == reported_.end() ? nullptr : &found->second;
+    return found == reported_.end() ? std::string{} : found->first;
 }
 
 Task<> CpuProfiles::run() {
@@ -195,13 +212,19 @@ Task<> CpuProfiles::make_missing() {
         tried_.clear();
         tried_since_ = clock_.steady();
     }
-    while (const auto* next = missing()) {
-        auto name = next->name;
-        auto profile = next->profile;
+    if (clock_.steady() - counted_since_ >= made_for_node_within) {
+        made_for_.clear();
+        counted_since_ = clock_.steady();
+    }
+    for (auto node = missing(); !node.empty(); node = missing()) {
+        auto name = reported_.at(node).name;
+        auto profile = reported_.at(node).profile;
         tried_.insert(name);
         const auto done = co_await make(std::move(profile), name);
         count(done, counters_.made, name);
-        if (!done && done.error().code == Errc::cancelled) {
+        if (done) {
+            count_made_for(node);
+        } else if (done.error().code == Errc::cancelled) {
             co_return;
         }
     }

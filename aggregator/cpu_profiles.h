@@ -89,8 +89,8 @@ private:
     void take_leadership();
     void take_node(const kube::Informer<kube::Node>::Change& change);
     [[nodiscard]] const std::string& name_of(const StoredProfile& profile);
-    /// A profile that is reported, has no object yet, and was not tried a while ago.
-    [[nodiscard]] const Reported* missing() const;
+    /// Whose profile has no object yet, and was not tried a while ago; empty: nobody's.
+    [[nodiscard]] std::string missing() const;
     /// What nodes name, and what agents reported that is not named yet.
     [[nodiscard]] std::set<std::string, std::less<>> names_in_use() const;
     [[nodiscard]] std::vector<cluster::ProfileStep> steps() const;
@@ -99,6 +99,8 @@ private:
     [[nodiscard]] Task<Status> make(SharedProfile profile, std::string name);
     [[nodiscard]] Task<Status> take_step(cluster::ProfileStep step);
     void count(const Status& done, std::uint64_t& successes, const std::string& profile);
+    [[nodiscard]] bool may_make_for(const std::string& node) const;
+    void count_made_for(const std::string& node);
 
     Sources sources_;
     kube::Client& client_;
@@ -109,6 +111,9 @@ private:
     std::unordered_map<std::string, std::string> names_;     ///< of objects, by digest
     std::set<std::string, std::less<>> tried_;               ///< to make, since tried_since_
     SteadyTime tried_since_;
+    std::map<std::string, unsigned, std::less<>>
+        made_for_;  ///< objects by node, since counted_since_
+    SteadyTime counted_since_;
     std::optional<SteadyTime> cared_;
     CpuProfilesCounters counters_;
 };

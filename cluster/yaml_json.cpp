@@ -26,6 +26,7 @@ namespace scout::cluster {
 namespace {
 
 constexpr std::string_view plain_tag = "?";
+constexpr std::size_t most_documents = 1'000'000;
 
 bool is_null(std::string_view text) {
     return text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL";
@@ -159,6 +160,10 @@ public:
         // Where the parser takes nothing it would begin the same document for ever.
         if (std::exchange(begun_at_, mark.pos) == mark.pos) {
             throw YAML::ParserException(mark, "expected YAML, found what is none");
+        }
+        if (documents_.size() >= most_documents) {
+            throw YAML::ParserException(
+                mark, "expected at most " + std::to_string(most_documents) + " documents");
         }
         documents_.push_back({.line = line_of(mark), .json = {}});
         empty_ = true;

@@ -109,6 +109,24 @@ TEST_F(BedCpuProfilesTest, AReportBecomesAnObjectAndLabelAndAnnotationAreOnePatc
     stop(std::move(side));
 }
 
+TEST_F(BedCpuProfilesTest, OneNodeUsesUpOnlySoManyObjects) {
+    make_node("cpup-many", "a", "x");
+    make_node("cpup-many", "b", "x");
+    auto side = lead();
+    for (unsigned i = 0; i < 8; ++i) {
+        report("cpup-many-a", profile_of("cpup-many", "f" + std::to_string(i)));
+        ASSERT_TRUE(run_until([&] { return side->facts().profiles.made == i + 1; }));
+    }
+
+    report("cpup-many-a", profile_of("cpup-many", "f8"));
+    report("cpup-many-b", profile_of("cpup-many", "f9"));
+
+    ASSERT_TRUE(run_until([&] { return side->facts().profiles.made == 9; }));
+    EXPECT_EQ(unused_since(profile_of("cpup-many", "f9")), "named");
+    EXPECT_EQ(unused_since(profile_of("cpup-many", "f8")), "gone");
+    stop(std::move(side));
+}
+
 TEST_F(BedCpuProfilesTest, ARestartWithoutAgentsWritesNothing) {
     const auto profile = profile_of("cpup-two", "x");
     make_node("cpup-two", "a", "x");

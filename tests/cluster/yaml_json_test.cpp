@@ -114,6 +114,14 @@ TEST(YamlJsonTest, ALineThatNoObjectHasEndsInAFault) {
     EXPECT_TRUE(yaml_to_json("a: " + std::string((2U << 20U) - 4, 'x') + "\nb: 1\n"));
 }
 
+TEST(YamlJsonTest, NoTextHasDocumentsWithoutEnd) {
+    std::string text;
+    for (int i = 0; i <= 1'000'000; ++i) {
+        text += "--- a\n";
+    }
+    EXPECT_NE(fault_of(text).find("at most 1000000 documents"), std::string::npos);
+}
+
 TEST(YamlJsonTest, DeepNestingEndsInAFault) {
     EXPECT_NE(fault_of(std::string(100'000, '[')), "no fault");
     EXPECT_NE(fault_of(std::string(100'000, '{')), "no fault");
