@@ -184,10 +184,11 @@ void measure(std::size_t agents) {
     }
     const auto tls = measure_handshakes(authority, folder.path()) * static_cast<double>(agents);
     const auto found = measure_return(folder.path(), profiles, agents);
+    const auto all = found.cpu + tls;
     char ratio[32];
-    std::snprintf(ratio, sizeof ratio, "%.2f", found.cpu / tls);
-    row(std::to_string(agents) + " agents report at once, CPU but TLS", duration(found.cpu),
-        duration(tls) + " their TLS handshakes", ratio, "< 15 s", found.cpu < cpu_limit);
+    std::snprintf(ratio, sizeof ratio, "%.2f", all / tls);
+    row(std::to_string(agents) + " agents report at once, CPU", duration(all),
+        duration(tls) + " their TLS handshakes alone", ratio, "< 15 s", all < cpu_limit);
     row("where guests can go, meanwhile", found.flapped ? "changed" : "as before", "", "",
         "as before", !found.flapped);
 }
