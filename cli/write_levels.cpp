@@ -45,6 +45,8 @@ json::object json_node(const Levels& levels, std::size_t place) {
     object["schedulable"] = node.schedulable;
     object["level"] = node.level ? json::value(*node.level) : json::value(nullptr);
     object["notCounted"] = json_text_or_null(node.not_counted);
+    object["stillCounted"] = json_text_or_null(node.still_counted);
+    object["truthNotKnown"] = node.truth_not_known;
     object["out"] = json_list(levels.out(place));
     object["unknown"] = json_list(levels.unknown(place));
     return object;
@@ -151,6 +153,19 @@ private:
     std::map<std::tuple<std::string_view, std::string_view, std::string_view>, Names> by_target_;
 };
 
+std::string note_of(const cluster::NodeLevel& node) {
+    if (!node.not_counted.empty()) {
+        return node.not_counted;
+    }
+    std::string note = node.still_counted;
+    if (node.truth_not_known > 0) {
+        note += (note.empty() ? "" : "; ") + std::string{"CPU truth not known for "} +
+                std::to_string(node.truth_not_known) + ": where host-model@" + node.name +
+                " says why";
+    }
+    return note;
+}
+
 Table nodes_table(const Levels& levels, const TableStyle& style) {
     constexpr std::size_t most_names = 8;
     Table table({"NODE", "STATE", "LEVEL", "TO", "UNKNOWN", "DESTINATIONS", "NOTE"});
@@ -166,7 +181,7 @@ Table nodes_table(const Levels& levels, const TableStyle& style) {
              {.text = std::to_string(out.size())},
              {.text = std::to_string(unknown), .tone = unknown == 0 ? Tone::plain : Tone::doubtful},
              {.text = style.wide ? migration::join(out) : short_list(out, most_names)},
-             {.text = node.not_counted}});
+             {.text = note_of(node)}});
     }
     return table;
 }

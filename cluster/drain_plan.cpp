@@ -320,8 +320,8 @@ std::string summary(const DrainPlan& plan) {
         takes = std::max(takes, step.begins.value_or(seconds{0}) + step.takes.value_or(seconds{0}));
     }
     const auto leave = number[Verdict::can];
-    auto text = std::to_string(leave) + " of " + std::to_string(plan.steps.size()) +
-                (plan.steps.size() == 1 ? " VM can leave" : " VMs can leave");
+    auto text = "a drain moves " + std::to_string(leave) + " of " +
+                std::to_string(plan.steps.size()) + (plan.steps.size() == 1 ? " VM" : " VMs");
     if (leave > untimed) {
         text +=
             ", in about " + age_text(takes) + " with " + std::to_string(plan.at_once) + " at once";

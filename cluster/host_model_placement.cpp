@@ -32,6 +32,11 @@ Result<migration::Placement> place_host_model(const Objects& objects, std::strin
                  .comparison = judge_node(ready, target, there, chosen, options.map)});
         }
     }
+    if (!placement.nodes.empty()) {
+        placement.notes.emplace_back(
+            "taints, affinity and free resources are of a VM, and are not judged here: ask for one "
+            "by its name");
+    }
     return placement;
 }
 

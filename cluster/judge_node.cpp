@@ -35,8 +35,10 @@ migration::Comparison judge_node(const migration::PreparedGuest& guest, const ku
               .layer = Layer::stock,
               .text = "the target node has no label of KubeVirt: no virt-handler runs there",
               .keys = {std::string{migration::label::schedulable}}});
-    } else if (auto closed = why_closed(state)) {
-        migration::refuse(answer, std::move(*closed));
+    } else {
+        for (auto& closed : why_closed(state)) {
+            migration::refuse(answer, std::move(closed));
+        }
     }
     return answer;
 }

@@ -3,15 +3,17 @@
 
 #include <vector>
 
+#include "base/clock.h"
+#include "cluster/levels.h"
 #include "cluster/objects.h"
-#include "migration/cpu_map.h"
 #include "migration/label_check.h"
 
 namespace scout::cluster {
 
-/// migration::check_labels() of every Node object, with the obsolete models of the KubeVirt object
-/// that is in force. `map` may be null. Pure.
+/// migration::check_labels() of every Node object, with the obsolete models and the machine types
+/// of the KubeVirt object that is in force; and the level labels against what the objects of this
+/// moment come to. Pure.
 [[nodiscard]] std::vector<migration::NodeFindings> check_labels(const Objects& objects,
-                                                                const migration::CpuMap* map);
+                                                                WallTime now, LevelOptions options);
 
 }  // namespace scout::cluster

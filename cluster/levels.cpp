@@ -35,15 +35,17 @@ Verdict verdict_of(const migration::Comparison& edge, Layer layer) {
     return layer == Layer::stock ? edge.gate : edge.verdict;
 }
 
-/// Nodes that are alike as targets too: of one class, and closed for one reason or not at all.
+/// Nodes that are alike as targets too: of one class, and closed for the same reasons or not at
+/// all.
 struct TargetKind {
     std::size_t number = 0;  ///< of the class
-    std::optional<migration::Reason> closed;
+    std::vector<migration::Reason> closed;
 };
 
 /// What guests of one class meet at targets of one kind.
 struct Edge {
     Verdict verdict = Verdict::unknown;
+    bool truth_known = false;
     /// Layers that say no.
     std::vector<std::pair<Layer, Refusal::Reasons>> refused;
 };
@@ -105,6 +107,7 @@ private:
     /// What one target adds to a node's answer.
     struct Share {
         std::uint32_t destinations = 0;
+        std::uint32_t truth_not_known = 0;
         std::size_t refusals = 0;
     };
 
@@ -118,6 +121,7 @@ private:
                                .schedulable = state.schedulable,
                                .level = std::nullopt,
                                .not_counted = state.not_counted,
+                               .still_counted = state.still_counted,
                                .outlook = number}};
         if (known.counted()) {
             ++counted_[known.arch];
@@ -146,9 +150,14 @@ private:
 
     /// A node that counts is not closed for long: that refuses nothing.
     std::size_t kind_of(std::size_t number, const NodeState& state) {
-        auto closed = state.not_counted.empty() ? std::nullopt : why_closed(state);
-        const auto [place, fresh] = kind_numbers_.try_emplace(
-            {number, closed ? closed->text : std::string{}}, kinds_.size());
+        auto closed =
+            state.not_counted.empty() ? std::vector<migration::Reason>{} : why_closed(state);
+        std::string texts;
+        for (const auto& each : closed) {
+            texts += each.text + ";";
+        }
+        const auto [place, fresh] =
+            kind_numbers_.try_emplace({number, std::move(texts)}, kinds_.size());
         if (fresh) {
             kinds_.push_back({.number = number, .closed = std::move(closed)});
         }
@@ -162,6 +171,7 @@ private:
         for (std::size_t i = 0; i < nodes_.size(); ++i) {
             const auto each = share_of(i, from, edges);
             all.destinations += each.destinations;
+            all.truth_not_known += each.truth_not_known;
             all.refusals += each.refusals;
         }
         for (const auto source : from.nodes) {
@@ -169,6 +179,7 @@ private:
             const auto refusals = all.refusals - own.refusals;
             auto& answer = nodes_[source].answer;
             answer.destinations = all.destinations - own.destinations;
+            answer.truth_not_known = all.truth_not_known - own.truth_not_known;
             answer.refusals = std::min(refusals, options_.most_refusals - listed_);
             listed_ += answer.refusals;
             refusals_ += refusals;
@@ -193,10 +204,12 @@ private:
     [[nodiscard]] Edge edge_to(const TargetKind& kind,
                                const migration::PreparedGuest& guest) const {
         auto answer = migration::compare(guest, targets_[kind.number]);
-        if (kind.closed) {
-            migration::refuse(answer, *kind.closed);
+        for (const auto& closed : kind.closed) {
+            migration::refuse(answer, closed);
         }
-        Edge edge{.verdict = verdict_of(answer, options_.layer), .refused = {}};
+        Edge edge{.verdict = verdict_of(answer, options_.layer),
+                  .truth_known = answer.truth != Verdict::unknown,
+                  .refused = {}};
         for (const auto& [layer, verdict] :
              {std::pair{Layer::stock, answer.gate}, std::pair{Layer::truth, answer.truth}}) {
             if (verdict == Verdict::cannot) {
@@ -237,8 +250,10 @@ private:
             return {};
         }
         const auto& edge = edges[to.kind];
-        const bool open = counts_for(from, target) && edge.verdict == Verdict::can;
-        return {.destinations = open ? 1U : 0U, .refusals = edge.refused.size()};
+        const bool counts = counts_for(from, target);
+        return {.destinations = counts && edge.verdict == Verdict::can ? 1U : 0U,
+                .truth_not_known = counts && !edge.truth_known ? 1U : 0U,
+                .refusals = edge.refused.size()};
     }
 
     [[nodiscard]] bool counts_for(const Class& from, std::size_t target) const {

@@ -34,9 +34,12 @@ struct LevelOptions {
 
 struct NodeLevel {
     std::string name;
-    bool schedulable = false;        ///< takes VMs now
-    std::optional<unsigned> level;   ///< 0 to 100; none: the node is not counted
-    std::string not_counted;         ///< why not, one clause
+    bool schedulable = false;       ///< takes VMs now
+    std::optional<unsigned> level;  ///< 0 to 100; none: the node is not counted
+    std::string not_counted;        ///< why not, one clause
+    std::string still_counted;      ///< NodeState::still_counted
+    /// Counted nodes of which the CPU truth is not known for its guests, whatever the layer.
+    std::uint32_t truth_not_known = 0;
     std::uint32_t destinations = 0;  ///< how many counted nodes its guests can go to
     std::size_t outlook = 0;         ///< its place in Levels::outlooks
     std::size_t refusals = 0;        ///< how many of those in its outlook are listed for it

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/duration.h"
 #include "kube/objects/vmi.h"
 
 namespace scout::cluster {
@@ -74,10 +75,14 @@ void count(NodeState& state, const std::vector<Grace>& graces, WallTime now) {
             state.not_counted = grace.why;
         } else if (!state.counts_until || grace.end < *state.counts_until) {
             state.counts_until = grace.end;
+            state.still_counted =
+                std::string{grace.why} + ", and counts for " +
+                age_text(std::chrono::ceil<std::chrono::milliseconds>(grace.end - now)) + " more";
         }
     }
     if (!state.not_counted.empty()) {
         state.counts_until.reset();
+        state.still_counted.clear();
     }
 }
 
@@ -129,25 +134,26 @@ bool is_of_kubevirt(const kube::Node& node) {
     });
 }
 
-std::optional<migration::Reason> why_closed(const NodeState& state) {
-    std::vector<std::string> why;
+std::vector<migration::Reason> why_closed(const NodeState& state) {
+    std::vector<migration::Reason> why;
+    const auto add = [&why](std::string text, std::vector<std::string> keys) {
+        why.push_back({.code = migration::ReasonCode::unschedulable,
+                       .layer = migration::Layer::stock,
+                       .text = std::move(text),
+                       .keys = std::move(keys)});
+    };
     if (state.cordoned) {
-        why.emplace_back("the node is cordoned");
+        add("the node is cordoned", {});
     }
     if (!state.ready.value_or(true)) {
-        why.emplace_back("the node is not ready");
+        add("the node is not ready", {"node.kubernetes.io/not-ready"});
     }
     if (!state.lacking.empty()) {
-        why.push_back("the node lacks labels that the KubeVirt object asks of every node: " +
-                      migration::join(state.lacking));
+        add("the node lacks labels that the KubeVirt object asks of every node: " +
+                migration::join(state.lacking),
+            state.lacking);
     }
-    if (why.empty()) {
-        return std::nullopt;
-    }
-    return migration::Reason{.code = migration::ReasonCode::unschedulable,
-                             .layer = migration::Layer::stock,
-                             .text = migration::join(why),
-                             .keys = state.lacking};
+    return why;
 }
 
 }  // namespace scout::cluster

@@ -34,6 +34,8 @@ struct NodeState {
     std::vector<std::string> lacking;  ///< keys of CountingRules::selectors that it does not match
     /// Why it is not counted for levels and gets none, one clause; empty: it is counted.
     std::string not_counted;
+    /// Why it takes no VMs now and is counted all the same, one clause; empty: it is not so.
+    std::string still_counted;
     /// A counted node ceases to count then, unless its object changes before; none: it does not.
     std::optional<WallTime> counts_until;
 };
@@ -57,8 +59,9 @@ struct LabelledNodes {
 /// True if the node has any label of KubeVirt: virt-handler has been there.
 [[nodiscard]] bool is_of_kubevirt(const kube::Node& node);
 
-/// What besides its labeller's labels keeps VMs away from the node now: it is cordoned, not ready,
-/// or lacks what the KubeVirt object asks for. None: nothing does.
-[[nodiscard]] std::optional<migration::Reason> why_closed(const NodeState& state);
+/// What besides its labeller's labels keeps VMs away from the node now, one reason each: it is
+/// cordoned (no key), not ready (the key of the taint that says so), or lacks labels that the
+/// KubeVirt object asks for (their keys). Code unschedulable.
+[[nodiscard]] std::vector<migration::Reason> why_closed(const NodeState& state);
 
 }  // namespace scout::cluster

@@ -127,6 +127,9 @@ NodeLine DumpFleet::line_of(const kube::Node& node, const cluster::NodeLevel& le
     line.destinations = level.destinations;
     line.schedulable = level.schedulable;
     line.not_counted = level.not_counted;
+    if (!level.still_counted.empty()) {
+        line.notices.push_back(level.still_counted);
+    }
     return line;
 }
 
@@ -235,7 +238,7 @@ Result<AnyMatrix> DumpFleet::matrix() {
 }
 
 LabelCheckAnswer DumpFleet::check_labels() const {
-    return {.nodes = cluster::check_labels(dump_.objects, options_.map),
+    return {.nodes = cluster::check_labels(dump_.objects, dump_.moment, options_.levels()),
             .map = map_name(options_.map),
             .left_out = documents_of(dump_.left_out)};
 }

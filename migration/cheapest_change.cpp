@@ -5,6 +5,8 @@
 #include <set>
 #include <string_view>
 
+#include "migration/labels.h"
+
 namespace scout::migration {
 namespace {
 
@@ -21,11 +23,28 @@ bool is_of_the_nodes_state(const Reason& reason) {
     });
 }
 
+/// A cordon names no label; what else keeps VMs away does.
+Change opening(const Reason& reason) {
+    const auto speaks_of = [&reason](std::string_view key) {
+        return std::find(reason.keys.begin(), reason.keys.end(), key) != reason.keys.end();
+    };
+    if (reason.keys.empty()) {
+        return {1, "uncordon it"};
+    }
+    if (is_of_the_nodes_state(reason)) {
+        return {64, "mend what keeps it from being ready"};
+    }
+    if (speaks_of(label::schedulable)) {
+        return {64, "see why virt-handler does not run there"};
+    }
+    return {32, "change what the KubeVirt object asks of nodes, or the node's labels"};
+}
+
 /// None: nothing does, or not without another host or a restart that changes the guest.
 std::optional<Change> change_for(const Reason& reason) {
     switch (reason.code) {
         case ReasonCode::unschedulable:
-            return Change{1, "let the node take VMs again"};
+            return opening(reason);
         case ReasonCode::taint:
             if (is_of_the_nodes_state(reason)) {
                 return Change{64, "mend what the node's own taint says of it"};

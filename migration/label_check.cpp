@@ -74,13 +74,28 @@ void check_form(Checked& node) {
     }
 }
 
-void check_for_all(Checked& node) {
+void check_machine_type(Checked& node, const std::string& wanted) {
+    const auto& types = node.stock.machine_types;
+    if (std::find(types.begin(), types.end(), wanted) == types.end()) {
+        node.find(Severity::warning, FindingCode::missing_machine_type,
+                  "no label of machine type " + wanted +
+                      ", which VMs of this cluster get if they ask for none: those cannot come "
+                      "here whatever the CPU is; bring virt-handler on this node up to date, or "
+                      "set another default in the KubeVirt object",
+                  {std::string{label::machine_type} + wanted});
+    }
+}
+
+void check_for_all(Checked& node, const LabelCheckOptions& options) {
+    const auto wanted = options.machine_types.find(node.stock.arch);
     if (node.stock.machine_types.empty()) {
         node.find(Severity::warning, FindingCode::missing_machine_type,
                   "no machine-type label, as old labellers have it: KubeVirt from 1.6 on asks for "
                   "one of every node, so no VM can come here whatever the CPU is; bring "
                   "virt-handler on this node up to date",
                   {std::string{label::machine_type}});
+    } else if (wanted != options.machine_types.end()) {
+        check_machine_type(node, wanted->second);
     }
     if (node.stock.arch.empty()) {
         node.find(Severity::warning, FindingCode::missing_arch,
@@ -168,7 +183,7 @@ void check(Checked& node, const Kinds& others, const LabelCheckOptions& options)
     if (node.stock.arch != "arm64") {  // which has no CPU labels (dossier §5.2)
         check_cpu_labels(node, options);
     }
-    check_for_all(node);
+    check_for_all(node, options);
     check_age(node, others);
     check_schedulable(node);
     std::stable_sort(node.findings.begin(), node.findings.end(),
@@ -231,8 +246,10 @@ std::string_view to_string(FindingCode code) noexcept {
             return "unschedulable";
         case FindingCode::not_labelled:
             return "not-labelled";
+        case FindingCode::level:
+            return "level";
     }
-    return "not-labelled";
+    return "level";
 }
 
 }  // namespace scout::migration

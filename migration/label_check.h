@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,12 +27,13 @@ enum class FindingCode : std::uint8_t {
     inconsistent,          ///< labels that cannot all be right (case 12)
     stale,                 ///< left behind: what KubeVirt is told now would not write them
     missing_host_model,    ///< no host-model where there should be one (arm64 never has any)
-    missing_machine_type,  ///< no machine type (case 32)
+    missing_machine_type,  ///< no machine type (case 32), or not the one that VMs get
     missing_arch,          ///< no architecture
     old_labeller,          ///< kinds of labels that others of its architecture have
     obsolete,              ///< KubeVirt is told that its host-model is obsolete
     unschedulable,         ///< virt-handler does not say that the node takes VMs
     not_labelled,          ///< the labeller has written nothing
+    level,                 ///< virt-scout's level is not the one that the other labels come to
 };
 
 struct LabelFinding {
@@ -50,6 +52,9 @@ struct LabelCheckOptions {
     const CpuMap* map = nullptr;  ///< tells a stale vendor from the right one; may be null
     /// What the KubeVirt object says of obsolete models; null: there is no KubeVirt object to ask.
     const LabelOptions* kubevirt = nullptr;
+    /// The machine type that a VM gets if it asks for none, by Kubernetes' name of the
+    /// architecture; of one that is not in it nobody told.
+    std::map<std::string, std::string> machine_types = {};
 };
 
 /// Each node by itself, and against the others of its architecture. In the order given.

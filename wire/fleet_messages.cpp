@@ -154,6 +154,8 @@ private:
             node.level = message.level();
         }
         node.not_counted = cut(message.not_counted(), text_limit);
+        node.still_counted = cut(message.still_counted(), text_limit);
+        node.truth_not_known = message.truth_not_known();
         node.destinations = static_cast<std::uint32_t>(message.out_size());
         node.outlook = levels.outlooks.size();
         places_.emplace(node.name, static_cast<std::uint32_t>(levels.nodes.size()));

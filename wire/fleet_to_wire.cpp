@@ -52,6 +52,8 @@ void write_node(const cluster::Levels& levels, std::size_t place, v1::Levels::No
     out.set_not_counted(node.not_counted);
     assign(out.mutable_out(), levels.out(place));
     assign(out.mutable_unknown(), levels.unknown(place));
+    out.set_still_counted(node.still_counted);
+    out.set_truth_not_known(node.truth_not_known);
 }
 
 }  // namespace

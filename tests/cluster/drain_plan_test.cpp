@@ -157,7 +157,7 @@ TEST_F(DrainPlanTest, SoManyMoveAtOnce) {
     EXPECT_EQ(answer.steps[1].begins, std::chrono::seconds{0});
     EXPECT_EQ(answer.steps[2].begins, std::min(answer.steps[0].takes, answer.steps[1].takes));
     EXPECT_EQ(answer.takes, *answer.steps[2].begins + *answer.steps[2].takes);
-    EXPECT_THAT(summary(answer), HasSubstr("3 of 3 VMs can leave, in about "));
+    EXPECT_THAT(summary(answer), HasSubstr("a drain moves 3 of 3 VMs, in about "));
 }
 
 TEST_F(DrainPlanTest, WhatStaysComesLastWithTheReason) {
@@ -174,8 +174,9 @@ TEST_F(DrainPlanTest, WhatStaysComesLastWithTheReason) {
     EXPECT_EQ(steps(answer).back(), "shop/stays: cannot");
     EXPECT_THAT(answer.steps.back().why, HasSubstr("DisksNotLiveMigratable"));
     EXPECT_FALSE(answer.steps.back().shut_down) << "a drain waits for it";
-    EXPECT_THAT(summary(answer), HasSubstr("0 of 2 VMs can leave; 1 would be shut down by a drain; "
-                                           "1 stays"));
+    EXPECT_THAT(summary(answer),
+                HasSubstr("a drain moves 0 of 2 VMs; 1 would be shut down by a drain; "
+                          "1 stays"));
 }
 
 TEST_F(DrainPlanTest, WhatADrainShutsDownIsCountedApartAndGoesAfterTheOthers) {
@@ -188,11 +189,11 @@ TEST_F(DrainPlanTest, WhatADrainShutsDownIsCountedApartAndGoesAfterTheOthers) {
     EXPECT_FALSE(answer.steps[0].shut_down);
     EXPECT_TRUE(answer.steps[1].shut_down);
     EXPECT_THAT(answer.steps[1].why, HasSubstr("its eviction strategy is None"));
-    EXPECT_THAT(summary(answer), testing::StartsWith("1 of 2 VMs can leave, in about "));
+    EXPECT_THAT(summary(answer), testing::StartsWith("a drain moves 1 of 2 VMs, in about "));
     EXPECT_THAT(summary(answer), testing::EndsWith("at once; 1 would be shut down by a drain"));
 
     objects.kubevirts.front().eviction_strategy = {};
-    EXPECT_EQ(summary(plan()), "0 of 2 VMs can leave; 2 would be shut down by a drain");
+    EXPECT_EQ(summary(plan()), "a drain moves 0 of 2 VMs; 2 would be shut down by a drain");
 }
 
 TEST_F(DrainPlanTest, WhatMayBeMovedIfPossibleIsShutDownUnlessItIsMigratable) {
@@ -223,7 +224,7 @@ TEST_F(DrainPlanTest, LimitOfNoneLetsNoneLeave) {
     EXPECT_FALSE(answer.steps[0].begins);
     EXPECT_EQ(answer.takes.count(), 0);
     EXPECT_EQ(summary(answer),
-              "0 of 2 VMs can leave; 2 stay; parallelOutboundMigrationsPerNode of the KubeVirt "
+              "a drain moves 0 of 2 VMs; 2 stay; parallelOutboundMigrationsPerNode of the KubeVirt "
               "object is 0: KubeVirt begins no migration");
     limits.outbound_per_node = 2;
     limits.per_cluster = 0;

@@ -220,6 +220,10 @@ TEST(LevelsTest, WithoutACpuMapTheTruthLayerSaysNeitherYesNorNo) {
     EXPECT_EQ(level_of(levels, "a").level, 0U);
     EXPECT_THAT(levels.unknown(place_of(levels, "a")), ElementsAre("b"));
     EXPECT_THAT(all_refused(levels), IsEmpty());
+    EXPECT_EQ(level_of(levels, "a").truth_not_known, 1U);
+    const auto stock = judge_levels(objects, now, {});
+    EXPECT_EQ(level_of(stock, "a").level, 100U);
+    EXPECT_EQ(level_of(stock, "a").truth_not_known, 1U) << "and it is said, whatever the layer";
 }
 
 TEST(LevelsTest, ARollingDrainDoesNotRelabelTheFleet) {
@@ -230,6 +234,7 @@ TEST(LevelsTest, ARollingDrainDoesNotRelabelTheFleet) {
     const auto later = judge_levels(objects, now + minutes{10}, {});
 
     EXPECT_EQ(level_of(soon, "c").level, 100U);
+    EXPECT_EQ(level_of(soon, "c").still_counted, "it is cordoned, and counts for 60 s more");
     EXPECT_FALSE(level_of(soon, "c").schedulable);
     EXPECT_THAT(out_of(soon, "a"), ElementsAre("b", "c"));
     EXPECT_THAT(all_refused(soon), IsEmpty());

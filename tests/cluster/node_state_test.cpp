@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/cluster/node_objects.h"
@@ -16,6 +17,9 @@ using test::cordon;
 using test::node_object;
 using test::plain_labels;
 using test::set_ready;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
 
 const WallTime now{std::chrono::hours{500'000}};
 
@@ -120,7 +124,10 @@ TEST_P(NodeNotReadyTest, ItCountsForAGraceOfFiveMinutes) {
     EXPECT_FALSE(before.schedulable);
     EXPECT_EQ(before.not_counted, "");
     EXPECT_EQ(before.counts_until, now + minutes{5});
-    EXPECT_EQ(node_state(node, now + minutes{5}).not_counted, "it is not ready");
+    EXPECT_EQ(before.still_counted, "it is not ready, and counts for 1 s more");
+    const auto after = node_state(node, now + minutes{5});
+    EXPECT_EQ(after.not_counted, "it is not ready");
+    EXPECT_EQ(after.still_counted, "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Statuses, NodeNotReadyTest, testing::Values("False", "Unknown"),
@@ -160,15 +167,17 @@ TEST(NodeStateTest, TheRulesAreTheCallers) {
 
 TEST(NodeStateTest, WhatClosesANodeNowIsToldWhetherItCountsOrNot) {
     auto node = node_object("a");
-    EXPECT_EQ(why_closed(node_state(node, now)), std::nullopt);
+    EXPECT_THAT(why_closed(node_state(node, now)), IsEmpty());
     cordon(node, now);
     set_ready(node, "False", now);
 
-    const auto reason = why_closed(node_state(node, now));
+    const auto reasons = why_closed(node_state(node, now));
 
-    ASSERT_TRUE(reason);
-    EXPECT_EQ(reason->code, migration::ReasonCode::unschedulable);
-    EXPECT_EQ(reason->text, "the node is cordoned, the node is not ready");
+    ASSERT_THAT(reasons, SizeIs(2));
+    EXPECT_EQ(reasons[0].code, migration::ReasonCode::unschedulable);
+    EXPECT_EQ(reasons[0].text, "the node is cordoned");
+    EXPECT_EQ(reasons[1].text, "the node is not ready");
+    EXPECT_THAT(reasons[1].keys, ElementsAre("node.kubernetes.io/not-ready"));
 }
 
 }  // namespace

@@ -32,11 +32,27 @@ TEST(CheapestChangeTest, TheNodeWithTheLeastInItsWay) {
     EXPECT_EQ(change({refused("a", {ReasonCode::resources}),
                       refused("b", {ReasonCode::taint, ReasonCode::unschedulable}),
                       refused("c", {ReasonCode::stale_selector})}),
-              "on b: take the taint away, or let the VM tolerate it, and let the node take VMs "
-              "again");
+              "on b: take the taint away, or let the VM tolerate it, and uncordon it");
     EXPECT_EQ(change({refused("a", {ReasonCode::stale_selector}),
                       refused("b", {ReasonCode::resources, ReasonCode::resources})}),
               "on b: move other pods away");
+}
+
+TEST(CheapestChangeTest, OnlyACordonIsTakenAway) {
+    const auto closed = [](std::vector<std::string> keys) {
+        auto answer = refused("a", {});
+        refuse(answer.comparison, {.code = ReasonCode::unschedulable,
+                                   .layer = Layer::stock,
+                                   .text = "x",
+                                   .keys = std::move(keys)});
+        return change({answer, refused("b", {ReasonCode::stale_selector})});
+    };
+    EXPECT_EQ(closed({}), "on a: uncordon it");
+    EXPECT_EQ(closed({"node.kubernetes.io/not-ready"}),
+              "on a: mend what keeps it from being ready");
+    EXPECT_EQ(closed({"kubevirt.io/schedulable"}), "on a: see why virt-handler does not run there");
+    EXPECT_EQ(closed({"zone"}),
+              "on a: change what the KubeVirt object asks of nodes, or the node's labels");
 }
 
 /// It says what is wrong with the node: a VM that tolerated it would go there all the same.
