@@ -151,11 +151,11 @@ void Judgement::judge_silence() {
         put_first(left_text(facts_));
         return;
     }
-    if (said_.guest_ended && !is_pod_deleted_first(facts_)) {
+    if ((said_.guest_ended || said_.guest_crashed) && !is_pod_deleted_first(facts_)) {
         answer_.cause = Cause::guest_shutdown;
         // A probe's kill leaves its trace in Events alone.
-        answer_.certain =
-            facts_.events_known && facts_.pod_there && facts_.vmi_there && said_.hinted.empty();
+        answer_.certain = said_.guest_ended && facts_.events_known && facts_.pod_there &&
+                          facts_.vmi_there && said_.hinted.empty();
         if (!facts_.events_known) {
             say("no Events: a kill by a liveness probe would look the same");
         }

@@ -28,6 +28,7 @@ private:
     void hear_events();
     void hear_pod_event(const CauseEvent& event);
     void hear_node_event(const CauseEvent& event);
+    void hear_vmi_event(const CauseEvent& event);
     void hear_containers();
     void hear_owner();
     void hear_node();
@@ -49,6 +50,7 @@ private:
 
     const CauseFacts& facts_;
     Testimony out_;
+    bool failed_ = false;  ///< what KubeVirt calls that, or crashed
 };
 
 std::string quoted(std::string_view what, std::string_view reason, std::string_view message) {
@@ -189,6 +191,24 @@ void Hearing::hear_node_event(const CauseEvent& event) {
         hint(Cause::node_shutdown, said);
     } else if (event.reason == "RemovingNode") {
         hint(Cause::node_removed, said);
+    } else if (event.reason == "Rebooted") {
+        say(said);
+    }
+}
+
+/// "Crashed" is KubeVirt's word for every VMI that comes to Failed: its guest crashed, was killed
+/// when its grace was over, or its launcher is gone, as with the node (recordPhaseChangeEvent() and
+/// calculateVmPhaseForStatusReason() of its pkg/virt-handler/vm.go).
+void Hearing::hear_vmi_event(const CauseEvent& event) {
+    const auto said = quoted("VMI event", event.reason, event.message);
+    if (event.reason == "Stopped" && has(event.message, "crashed")) {
+        failed_ = true;
+        say(said + " (said of a launcher that was lost or killed, too)");
+    } else if (event.reason == "Stopped") {
+        out_.guest_ended = out_.guest_ended || has(event.message, "shut down");
+        say(said);
+    } else if (event.reason == "NodeUnresponsive") {
+        say(said);
     }
 }
 
@@ -198,12 +218,8 @@ void Hearing::hear_events() {
             hear_pod_event(event);
         } else if (event.on == EventOn::node) {
             hear_node_event(event);
-        } else if (event.reason == "Stopped") {
-            out_.guest_ended = out_.guest_ended || has(event.message, "shut down") ||
-                               has(event.message, "crashed");
-            say(quoted("VMI event", event.reason, event.message));
-        } else if (event.reason == "NodeUnresponsive") {
-            say(quoted("VMI event", event.reason, event.message));
+        } else {
+            hear_vmi_event(event);
         }
     }
 }
@@ -267,18 +283,22 @@ void Hearing::hear_node() {
 
 void Hearing::hear_guest() {
     out_.guest_ended = out_.guest_ended || facts_.vmi_phase == "Succeeded";
+    failed_ = failed_ || facts_.vmi_phase == "Failed";
     if (!facts_.vmi_phase.empty() && (is_ended() || facts_.vmi_phase != "Running")) {
         say("VMI phase " + facts_.vmi_phase +
             (facts_.vmi_reason.empty() ? std::string{} : ", reason " + facts_.vmi_reason));
     }
+    const bool pod_well = facts_.pod_phase == "Succeeded";
+    bool launcher_well = false;
     for (const auto& end : facts_.ends) {
         if (is_launcher(end) && end.reason != "OOMKilled") {
             say("container compute ended " + (end.reason.empty() ? "" : end.reason + " ") +
                 "with exit code " + std::to_string(end.exit_code));
-            out_.guest_ended =
-                out_.guest_ended || (end.exit_code == 0 && facts_.pod_phase == "Succeeded");
+            launcher_well = launcher_well || end.exit_code == 0;
         }
     }
+    out_.guest_ended = out_.guest_ended || (pod_well && launcher_well && !failed_);
+    out_.guest_crashed = failed_ && (pod_well || launcher_well);
     if (has_left(facts_)) {
         say(left_text(facts_));
     }

@@ -24,8 +24,11 @@ struct Testimony {
     std::vector<Vote> told;
     std::vector<Vote> hinted;
     std::vector<std::string> evidence;  ///< also what speaks for nothing
-    bool guest_ended = false;           ///< its VMI says so
-    bool ended = false;                 ///< the launcher does not run any more
+    bool guest_ended = false;           ///< it shut down: its VMI or its launcher says so
+    /// Its VMI says otherwise, as of any other end of it or of its launcher, but that one ended
+    /// well.
+    bool guest_crashed = false;
+    bool ended = false;  ///< the launcher does not run any more
 
     /// Once, however many say it.
     void say(std::string sentence);

@@ -135,6 +135,20 @@ TEST_F(LauncherEndsTest, WhatItsGuestEndedIsKeptAndNotTold) {
     EXPECT_THAT(told("LauncherEnded"), IsEmpty());
 }
 
+/// KubeVirt says the same of a guest that crashed.
+TEST_F(LauncherEndsTest, ALauncherThatWasLostIsTold) {
+    run_launcher();
+    put_event("VirtualMachineInstance/web", "Stopped", "The VirtualMachineInstance crashed.");
+    end_launcher(ended("Failed", 255, "Unknown"));
+
+    const auto* const end = judged();
+    ASSERT_NE(end, nullptr);
+    EXPECT_EQ(end->answer.cause, Cause::unknown);
+    EXPECT_EQ(ends(Cause::unknown), 1U);
+    ASSERT_TRUE(run_until([this] { return !told("LauncherEnded").empty(); }));
+    EXPECT_THAT(told("LauncherEnded"), ElementsAre(HasSubstr("crashed")));
+}
+
 TEST_F(LauncherEndsTest, TheSourceOfAMigrationIsCountedAsThat) {
     run_launcher();
     put_vmi(

@@ -71,12 +71,56 @@ TEST(CauseOwnerTest, APodThatSomebodyDeletedIsNotItsVmsEnd) {
     EXPECT_THAT(find_cause(facts).evidence, Contains(HasSubstr("deleted the pod itself")));
 }
 
-TEST(CauseOwnerTest, AGuestThatCrashedEndedByItself) {
-    auto facts = with_event(launcher("Failed"), {.on = EventOn::vmi,
-                                                 .reason = "Stopped",
-                                                 .message = "The VirtualMachineInstance crashed."});
+/// As after a power-off, but for the word.
+CauseFacts crashed(std::string pod_phase, std::int64_t exit_code) {
+    auto facts = with_event(launcher(std::move(pod_phase)),
+                            {.on = EventOn::vmi,
+                             .reason = "Stopped",
+                             .message = "The VirtualMachineInstance crashed."});
     facts.vmi_phase = "Failed";
-    EXPECT_EQ(find_cause(facts).cause, Cause::guest_shutdown);
+    facts.ends = {{.name = "compute", .exit_code = exit_code, .reason = "Error", .at = noon}};
+    return facts;
+}
+
+TEST(CauseOwnerTest, AGuestThatCrashedEndedByItselfIfItsLauncherEndedWell) {
+    const auto answer = find_cause(crashed("Succeeded", 0));
+    EXPECT_EQ(answer.cause, Cause::guest_shutdown);
+    EXPECT_FALSE(answer.certain);
+    EXPECT_EQ(find_cause(crashed("Failed", 0)).cause, Cause::guest_shutdown) << "a side container";
+
+    auto silent = crashed("Succeeded", 0);
+    silent.events.clear();
+    EXPECT_EQ(find_cause(silent).cause, Cause::guest_shutdown);
+    EXPECT_FALSE(find_cause(silent).certain) << "its VMI is Failed";
+}
+
+/// As by a node that was reset: the kubelet finds the container dead.
+TEST(CauseOwnerTest, WhatKubeVirtCallsACrashMayBeTheEndOfItsLauncher) {
+    auto facts = crashed("Failed", 255);
+    facts.events.push_back({.on = EventOn::node,
+                            .reason = "Rebooted",
+                            .message = "Node n1 has been rebooted, boot id: 4d2c"});
+    const auto answer = find_cause(facts);
+    EXPECT_EQ(answer.cause, Cause::unknown);
+    EXPECT_FALSE(answer.certain);
+    EXPECT_THAT(answer.evidence, Contains(HasSubstr("said of a launcher that was lost")));
+    EXPECT_THAT(answer.evidence, Contains(HasSubstr("node event Rebooted")));
+
+    auto gone = crashed("", 0);
+    gone.pod_there = gone.vmi_there = false;
+    gone.ends.clear();
+    EXPECT_EQ(find_cause(gone).cause, Cause::unknown);
+}
+
+TEST(CauseOwnerTest, ACrashIsNoMoreThanWhatElseMayHaveEndedIt) {
+    const CauseEvent probe{.reason = "Unhealthy", .message = "Liveness probe failed: timeout"};
+    EXPECT_EQ(find_cause(with_event(crashed("Failed", 137), probe)).cause, Cause::liveness);
+    EXPECT_EQ(find_cause(with_event(crashed("Succeeded", 0), probe)).cause, Cause::liveness);
+
+    auto killed = crashed("Failed", 137);
+    killed.ends[0].reason = "OOMKilled";
+    EXPECT_EQ(find_cause(killed).cause, Cause::node_pressure);
+    EXPECT_EQ(find_cause(killed).resource, "memory");
 }
 
 /// The pod runs on without it.
