@@ -270,6 +270,7 @@ migration::CauseFacts cause_facts(const Records& records, const LauncherSeen& la
                                   const kube::VmiRecord* vmi) {
     CauseFacts facts;
     facts.pod = launcher.name;
+    facts.perhaps_of = launcher.perhaps_of;
     std::optional<WallTime> end;
     if (launcher.pod != nullptr) {
         take_pod(facts, *launcher.pod);

@@ -15,6 +15,7 @@ struct LauncherSeen {
     std::string name;
     std::string vmi_name;
     const kube::PodRecord* pod = nullptr;
+    std::string perhaps_of;  ///< another VM that it may have been of; empty: it was of this one
 
     [[nodiscard]] std::string uid() const { return pod == nullptr ? "" : pod->meta.uid; }
 };

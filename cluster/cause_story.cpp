@@ -7,16 +7,13 @@
 
 #include "base/edit_distance.h"
 #include "cluster/cause_facts.h"
+#include "cluster/launcher_names.h"
 #include "cluster/name_list.h"
 #include "cluster/unseen_end.h"
 #include "cluster/vm_placement.h"
 
 namespace scout::cluster {
 namespace {
-
-constexpr std::string_view launcher_prefix = "virt-launcher-";
-constexpr std::size_t random_suffix = 5;  ///< "abcde", of Kubernetes
-constexpr std::size_t longest_base = 58;  ///< what is before it is cut to that
 
 /// What is asked about.
 struct Subject {
@@ -31,32 +28,12 @@ struct Subject {
     }
 };
 
-/// By its name, for pods that are gone. Of a VM with a long name it is cut, so that several may
-/// have had it.
-bool is_launcher_of(std::string_view pod, std::string_view vm) {
-    const auto base =
-        (std::string{launcher_prefix} + std::string{vm} + "-").substr(0, longest_base);
-    return pod.size() == base.size() + random_suffix && pod.starts_with(base);
-}
-
-/// The VM of a launcher's name; empty: it is none, or its VM's name is cut.
-std::string vm_of_launcher(std::string_view pod) {
-    if (!pod.starts_with(launcher_prefix) ||
-        pod.size() < launcher_prefix.size() + 2 + random_suffix) {
-        return {};
-    }
-    auto vm = pod.substr(launcher_prefix.size());
-    vm.remove_suffix(random_suffix + 1);
-    return is_launcher_of(pod, vm) ? std::string{vm} : std::string{};
-}
-
 /// The VM that is asked about by its name; nothing tells it from its launcher alone.
 std::string_view long_name(std::string_view space, std::string_view asked) {
     const auto slash = asked.find('/');
     const bool elsewhere = slash != std::string_view::npos && asked.substr(0, slash) != space;
     const auto name = asked.substr(slash == std::string_view::npos ? 0 : slash + 1);
-    const bool cut = launcher_prefix.size() + name.size() + 1 > longest_base;
-    return cut && !elsewhere ? name : std::string_view{};
+    return is_cut_in_launchers(name) && !elsewhere ? name : std::string_view{};
 }
 
 bool is_called(std::string_view space, std::string_view own, std::string_view uid,
@@ -64,6 +41,29 @@ bool is_called(std::string_view space, std::string_view own, std::string_view ui
     return asked == own || (!uid.empty() && asked == uid) ||
            (asked.size() == space.size() + 1 + own.size() && asked.starts_with(space) &&
             asked[space.size()] == '/' && asked.ends_with(own));
+}
+
+/// Of what is gone.
+std::optional<Subject> subject_of_event(const Records& records, const kube::SeenEvent& event,
+                                        std::string_view asked) {
+    const auto space = event.space.str();
+    const auto name = event.name.str();
+    if (event.kind == "VirtualMachineInstance") {
+        return is_called(space, name, {}, asked) ? std::optional{Subject{space, name, {}}}
+                                                 : std::nullopt;
+    }
+    if (event.kind != "Pod") {
+        return std::nullopt;
+    }
+    const auto cut = long_name(space, asked);
+    const auto vm =
+        !cut.empty() && is_launcher_of(name, cut) ? std::string{cut} : vm_of_launcher(name);
+    const bool by_vm = !vm.empty() && (vm == cut || is_called(space, vm, {}, asked));
+    const bool by_pod = !vm.empty() && is_called(space, name, {}, asked);
+    if ((!by_vm && !by_pod) || is_of_another(records, event, vm)) {
+        return std::nullopt;
+    }
+    return Subject{space, vm, by_vm ? std::string{} : name};
 }
 
 /// All that bear the name, the first kind that has any: VMIs, pods, VMs whose pods are left, then
@@ -93,18 +93,8 @@ std::set<Subject> subjects(const Records& records, std::string_view asked) {
         return found;
     }
     for (const auto& event : records.events) {
-        const auto space = event.space.str();
-        const auto name = event.name.str();
-        const auto vm = event.kind == "Pod" ? vm_of_launcher(name) : name;
-        const bool of_vm = event.kind == "Pod" || event.kind == "VirtualMachineInstance";
-        if (const auto cut = long_name(space, asked);
-            event.kind == "Pod" && !cut.empty() && is_launcher_of(name, cut)) {
-            found.insert({.space = space, .vmi_name = std::string{cut}, .pod = {}});
-        }
-        if (of_vm && !vm.empty() && is_called(space, vm, {}, asked)) {
-            found.insert({.space = space, .vmi_name = vm, .pod = {}});
-        } else if (event.kind == "Pod" && !vm.empty() && is_called(space, name, {}, asked)) {
-            found.insert({.space = space, .vmi_name = vm, .pod = name});
+        if (auto subject = subject_of_event(records, event, asked)) {
+            found.insert(std::move(*subject));
         }
     }
     return found;
@@ -168,7 +158,8 @@ std::vector<LauncherSeen> launchers_of(const Records& records, const Subject& su
     for (const auto& event : records.events) {
         if (event.kind == "Pod" && event.space == subject.space &&
             is_launcher_of(event.name.view(), subject.vmi_name) &&
-            (subject.pod.empty() || event.name == subject.pod)) {
+            (subject.pod.empty() || event.name == subject.pod) &&
+            !is_of_another(records, event, subject.vmi_name)) {
             events.push_back(&event);
         }
     }
@@ -178,12 +169,15 @@ std::vector<LauncherSeen> launchers_of(const Records& records, const Subject& su
     for (const auto& launcher : launchers) {
         known.insert(launcher.name);
     }
+    const auto other =
+        events.empty() ? std::string{} : namesake(records, subject.space, subject.vmi_name);
     for (const auto* event : events) {
         if (known.insert(event->name.str()).second) {
             launchers.push_back({.space = subject.space,
                                  .name = event->name.str(),
                                  .vmi_name = subject.vmi_name,
-                                 .pod = nullptr});
+                                 .pod = nullptr,
+                                 .perhaps_of = other});
         }
     }
     return launchers;

@@ -73,7 +73,7 @@ std::string sign_in_events(const Records& records, const kube::VmiRecord& vmi,
         const bool of_gone =
             event.kind == "Pod" &&
             std::any_of(launchers.begin(), launchers.end(), [&event](const LauncherSeen& each) {
-                return each.pod == nullptr && event.name == each.name;
+                return each.pod == nullptr && each.perhaps_of.empty() && event.name == each.name;
             });
         if (of_gone && older) {
             return event.name.str() + " ended before";

@@ -25,6 +25,7 @@ private:
     void judge_unseen();
     void excuse_hints();
     void decide(const Vote& vote);
+    void doubt_owner();
     void put_first(const std::string& sentence);
 
     /// The launcher ended, or ends.
@@ -167,6 +168,17 @@ void Judgement::judge_silence() {
     }
 }
 
+/// Right behind what decides, so that it is read with it.
+void Judgement::doubt_owner() {
+    auto& all = said_.evidence;
+    const auto place = std::min<std::ptrdiff_t>(std::ssize(all), 1);
+    all.insert(all.begin() + place,
+               "names of launchers are cut to 58 characters: this one may have "
+               "been of VM " +
+                   facts_.perhaps_of);
+    answer_.certain = false;
+}
+
 CauseAnswer Judgement::judge() {
     const bool by_itself = said_.guest_ended && !is_pod_deleted_first(facts_);
     if (!said_.told.empty()) {
@@ -175,6 +187,9 @@ CauseAnswer Judgement::judge() {
         judge_hints();
     } else {
         judge_silence();
+    }
+    if (!facts_.perhaps_of.empty()) {
+        doubt_owner();
     }
     answer_.ended = said_.ended;
     answer_.evidence = std::move(said_.evidence);

@@ -53,6 +53,8 @@ struct ContainerEnd {
 struct CauseFacts {
     bool pod_there = false;  ///< else the pod is known by Events alone
     std::string pod;
+    /// Another VM that it may have been the launcher of, by its name alone; empty: none.
+    std::string perhaps_of;
     std::string pod_phase;
     std::string pod_reason;
     std::string pod_message;

@@ -141,6 +141,64 @@ TEST_F(CauseStoryTest, ALauncherOfALongNameIsKnownByItsEventsToo) {
     EXPECT_FALSE(find_story(dump->records, "ns/" + cut.substr(0, 43)));
 }
 
+/// Two VMs whose launchers are called alike; that of the other one was evicted.
+class CauseOfLongNamesTest : public CauseStoryTest {
+protected:
+    CauseOfLongNamesTest() {
+        add_one(one, "one-uid", "pod-1", "11111", "Running");
+        add("apiVersion: v1\nkind: Event\nmetadata: {name: e, namespace: ns}\n"
+            "involvedObject: {kind: Pod, namespace: ns, name: " +
+            pod_name("22222") +
+            ", uid: pod-2}\nreason: Evicted\n"
+            "message: 'The node was low on resource: memory. '\n"
+            "lastTimestamp: '2026-03-02T04:00:00Z'\n");
+    }
+    static std::string pod_name(const std::string& suffix) {
+        return "virt-launcher-" + std::string(44, 'b') + suffix;
+    }
+    void add_one(const std::string& vm, const std::string& uid, const std::string& pod,
+                 const std::string& suffix, const std::string& phase) {
+        add("apiVersion: kubevirt.io/v1\nkind: VirtualMachineInstance\n"
+            "metadata: {name: " +
+            vm + ", namespace: ns, uid: " + uid +
+            ", creationTimestamp: '2026-03-02T03:00:00Z'}\n"
+            "status: {phase: Running, nodeName: n1, activePods: {" +
+            pod + ": n1}}\n");
+        add("apiVersion: v1\nkind: Pod\nmetadata: {name: " + pod_name(suffix) +
+            ", namespace: ns, uid: " + pod +
+            ",\n  labels: {kubevirt.io: virt-launcher, kubevirt.io/created-by: " + uid +
+            "},\n  annotations: {kubevirt.io/domain: " + vm +
+            "}}\nspec: {nodeName: n1}\nstatus: {phase: " + phase + "}\n");
+    }
+
+    const std::string one = std::string(50, 'b') + "-1";
+    const std::string other = std::string(50, 'b') + "-2";
+};
+
+TEST_F(CauseOfLongNamesTest, ALauncherThatIsKnownToBeAnothersDoesNotCount) {
+    add_one(other, "two-uid", "pod-2", "22222", "Failed");
+
+    EXPECT_EQ(story("ns/" + one).answer.cause, std::nullopt);
+    EXPECT_EQ(story("ns/" + other).answer.cause, Cause::node_pressure);
+    EXPECT_TRUE(story("ns/" + other).answer.certain);
+    const auto dump = read_records({folder.path()});
+    ASSERT_TRUE(dump);
+    EXPECT_FALSE(find_story(dump->records, "ns/" + std::string(50, 'b') + "-3"));
+}
+
+/// Its pod is gone, and its VM has another one.
+TEST_F(CauseOfLongNamesTest, WhoseItWasIsNotCertainIfSeveralMayHaveHadIt) {
+    EXPECT_TRUE(story("ns/" + one).answer.certain) << "nobody else is known";
+
+    add_one(other, "two-uid", "pod-3", "33333", "Running");
+    const auto told = story("ns/" + one).answer;
+
+    EXPECT_EQ(told.cause, Cause::node_pressure);
+    EXPECT_FALSE(told.certain);
+    ASSERT_GT(told.evidence.size(), 1U);
+    EXPECT_THAT(told.evidence[1], HasSubstr("may have been of VM " + other));
+}
+
 TEST_F(CauseStoryTest, AMarkIsToldWhileNoMigrationRuns) {
     add_vmi(", evacuationNodeName: n1");
     add_launcher();
