@@ -228,7 +228,9 @@ void tell_launcher(CauseStory& story, const Records& records, const Subject& sub
     }
     auto facts = cause_facts(records, *told, vmi);
     if (subject.pod.empty() && vmi != nullptr) {
-        facts.unseen = unseen_end(records, *vmi, launchers);
+        auto unseen = unseen_end(records, *vmi, launchers);
+        facts.unseen = std::move(unseen.why);
+        facts.perhaps_unseen = std::move(unseen.perhaps);
     }
     story.answer = migration::find_cause(facts);
 }

@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A VirtualMachine that is to run gets its first VMI at once.
+/// A VMI that is made so soon after its VirtualMachine is the first one.
 constexpr auto made_together = 60s;
 
 constexpr const char* what_helps =
@@ -47,12 +47,14 @@ std::string sign_in_moves(const Records& records, const kube::VmiRecord& vmi, Wa
     return {};
 }
 
-std::string sign_in_vms(const Records& records, const kube::VmiRecord& vmi, WallTime begin) {
+/// Its VirtualMachine is older: no sign of another one, but there may have been one.
+std::string older_vm(const Records& records, const kube::VmiRecord& vmi, WallTime begin) {
     for (const auto& vm : records.vms) {
         if (vm.meta.space == vmi.meta.space && vm.meta.name == vmi.meta.name && vm.creation &&
             *vm.creation + made_together < begin) {
-            return "an earlier one may have ended, for the VirtualMachine is older" +
-                   than(*vm.creation, "this VMI", begin);
+            return "nothing ends the launcher that it has; an end before this VMI would not be "
+                   "seen, for the VirtualMachine is older" +
+                   than(*vm.creation, "it", begin) + ": " + what_helps;
         }
     }
     return {};
@@ -60,6 +62,7 @@ std::string sign_in_vms(const Records& records, const kube::VmiRecord& vmi, Wall
 
 std::string sign_in_events(const Records& records, const kube::VmiRecord& vmi,
                            const std::vector<LauncherSeen>& launchers) {
+    std::string ended;
     for (const auto& event : records.events) {
         const bool older = event.at != WallTime{} && vmi.creation && event.at < *vmi.creation;
         if (event.space != vmi.meta.space) {
@@ -67,8 +70,8 @@ std::string sign_in_events(const Records& records, const kube::VmiRecord& vmi,
         }
         if (event.kind == "VirtualMachineInstance" && event.name == vmi.meta.name &&
             (older || (!event.uid.empty() && event.uid != vmi.meta.uid))) {
-            return "an earlier one ended, for an Event " + event.reason.str() +
-                   " is about a VMI before this one";
+            return "an earlier one ended, for an Event " + event.reason.str() + " (" +
+                   event.message.str() + ") is about a VMI before this one";
         }
         const bool of_gone =
             event.kind == "Pod" &&
@@ -76,31 +79,34 @@ std::string sign_in_events(const Records& records, const kube::VmiRecord& vmi,
                 return each.pod == nullptr && each.perhaps_of.empty() && event.name == each.name;
             });
         if (of_gone && older) {
-            return event.name.str() + " ended before";
+            ended = event.name.str() + " ended before";
         }
     }
-    return {};
+    return ended;
 }
 
 }  // namespace
 
-std::string unseen_end(const Records& records, const kube::VmiRecord& vmi,
-                       const std::vector<LauncherSeen>& launchers) {
+UnseenEnd unseen_end(const Records& records, const kube::VmiRecord& vmi,
+                     const std::vector<LauncherSeen>& launchers) {
     const auto* const running = running_of(vmi, launchers);
     if (running == nullptr && vmi.phase == "Running") {
-        return std::string{
-                   "no launcher pod of it is among what was read, so whether one ends or "
-                   "ended is not known: read pods and Events too; "} +
-               what_helps;
+        return {.why = std::string{"no launcher pod of it is among what was read, so whether one "
+                                   "ends or ended is not known: read pods and Events too; "} +
+                       what_helps,
+                .perhaps = {}};
     }
+    const auto begin = begin_of(vmi, running);
     auto sign = sign_in_events(records, vmi, launchers);
-    if (const auto begin = begin_of(vmi, running); begin && sign.empty()) {
+    if (begin && sign.empty()) {
         sign = sign_in_moves(records, vmi, *begin);
-        sign = sign.empty() ? sign_in_vms(records, vmi, *begin) : sign;
     }
-    return sign.empty() ? sign
-                        : "nothing ends the launcher that it has; " + sign +
-                              ", and nothing that was read tells by what; " + what_helps;
+    if (sign.empty()) {
+        return {.why = {}, .perhaps = begin ? older_vm(records, vmi, *begin) : std::string{}};
+    }
+    return {.why = "nothing ends the launcher that it has; " + sign +
+                   ", and nothing that was read tells by what; " + what_helps,
+            .perhaps = {}};
 }
 
 }  // namespace scout::cluster

@@ -148,8 +148,12 @@ void Judgement::judge_silence() {
         return;
     }
     if (has_left(facts_) || !goes()) {
-        answer_.certain = facts_.pod_there;
-        put_first(left_text(facts_));
+        const auto perhaps = has_left(facts_) ? std::string{} : facts_.perhaps_unseen;
+        if (!perhaps.empty()) {
+            say(perhaps);
+        }
+        answer_.certain = facts_.pod_there && perhaps.empty();
+        put_first(perhaps.empty() ? left_text(facts_) : perhaps);
         return;
     }
     if ((said_.guest_ended || said_.guest_crashed) && !is_pod_deleted_first(facts_)) {

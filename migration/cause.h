@@ -87,8 +87,10 @@ struct CauseFacts {
 
     bool events_known = false;  ///< Events are among what was read
     /// Why it is not known what ended a launcher of the VM, though nothing ends this one; empty: it
-    /// is known that nothing did.
+    /// is known that nothing did, or nothing tells that one was.
     std::string unseen;
+    /// Why the end of an earlier one would not be seen, of which nothing tells; empty: it would.
+    std::string perhaps_unseen;
     std::vector<CauseEvent> events;
 };
 

@@ -102,13 +102,11 @@ TEST_F(CauseStoryTest, WhatIsOlderThanTheVmiSaysThatAnotherWasBefore) {
         const auto told = story().answer;
         return told.cause == Cause::unknown ? told.evidence.front() : "known";
     };
-    EXPECT_THAT(unseen([this] { add_vm("2026-02-01T00:00:00Z"); }),
-                HasSubstr("the VirtualMachine is older (2026-02-01T00:00:00Z) than this VMI"));
     EXPECT_THAT(unseen([this] { add_move("2026-03-01T10:00:00Z", "Succeeded"); }),
                 HasSubstr("VMIM m is older"));
     EXPECT_THAT(
         unseen([this] { add_event("VirtualMachineInstance", "a", "a-1", "2026-03-02T03:00:05Z"); }),
-        HasSubstr("an Event Killing is about a VMI before this one"));
+        HasSubstr("an Event Killing (Stopping container compute) is about a VMI before"));
     EXPECT_THAT(
         unseen([this] { add_event("Pod", "virt-launcher-a-old11", "p1", "2026-03-02T02:59:00Z"); }),
         HasSubstr("virt-launcher-a-old11 ended before"));
@@ -116,6 +114,23 @@ TEST_F(CauseStoryTest, WhatIsOlderThanTheVmiSaysThatAnotherWasBefore) {
     EXPECT_EQ(
         unseen([this] { add_event("VirtualMachineInstance", "a", "a-2", "2026-03-02T03:00:05Z"); }),
         "known");
+}
+
+/// It may have been stopped all the time, or have waited for its disks.
+TEST_F(CauseStoryTest, AnOlderVmTellsOfNoEarlierLauncher) {
+    add_vm("2026-02-01T00:00:00Z");
+    add_vmi();
+    add_launcher();
+    add_pressed_node();
+
+    const auto told = story().answer;
+
+    EXPECT_EQ(told.cause, std::nullopt);
+    EXPECT_FALSE(told.certain);
+    EXPECT_THAT(told.evidence.front(),
+                HasSubstr("an end before this VMI would not be seen, for the VirtualMachine is "
+                          "older (2026-02-01T00:00:00Z) than it (2026-03-02T03:00:00Z)"));
+    EXPECT_THAT(told.evidence.front(), HasSubstr("--aggregator kube:"));
 }
 
 TEST_F(CauseStoryTest, AskedOfTheLauncherThatRunsEarlierOnesDoNotCount) {

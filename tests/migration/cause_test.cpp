@@ -390,6 +390,17 @@ TEST(CauseTest, WhatEndedUnseenIsUnknownOnlyWhileNothingElseIsTold) {
     EXPECT_EQ(find_cause(facts).cause, std::nullopt) << "it left";
 }
 
+TEST(CauseTest, WhatMayHaveEndedUnseenLeavesNoCauseAndNoCertainty) {
+    auto facts = launcher("Running");
+    facts.perhaps_unseen = "an end before would not be seen";
+    EXPECT_EQ(find_cause(facts).cause, std::nullopt);
+    EXPECT_FALSE(find_cause(facts).certain);
+    EXPECT_EQ(find_cause(facts).evidence.front(), "an end before would not be seen");
+
+    facts.runs_on = "n2";
+    EXPECT_TRUE(find_cause(facts).certain) << "it left";
+}
+
 TEST(CauseTest, WordsOfOldKubelets) {
     EXPECT_EQ(kubelet_words("The node was low on resource: nodefsInodes.")->resource, "inodes");
     EXPECT_EQ(kubelet_words("The node was low on resource: imagefs.")->resource,
