@@ -66,6 +66,7 @@ void take_vmi(CauseFacts& facts, const kube::VmiRecord& vmi) {
     facts.vmi_phase = vmi.phase.str();
     facts.vmi_reason = vmi.reason.str();
     facts.vmi_ended_at = kube::final_time(vmi.phases).value_or(WallTime{});
+    facts.vmi_controlled = vmi.controlled;
     facts.vmi_deleting = vmi.deletion.has_value();
     facts.vmi_deleted_at = vmi.deletion.value_or(WallTime{});
     if (facts.node.empty() && !facts.pod_there) {

@@ -44,6 +44,7 @@ kube::VmiRecord record_of(const kube::Vmi& vmi) {
     if (vmi.migration) {
         static_cast<kube::MigrationState&>(record.move.emplace()) = *vmi.migration;
     }
+    record.controlled = vmi.controlled;
     record.deletion = vmi.deletion;
     if (vmi.ended) {
         record.phases.push_back({.phase = vmi.phase, .at = *vmi.ended});

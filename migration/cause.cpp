@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "migration/cause_order.h"
 #include "migration/cause_votes.h"
 
 namespace scout::migration {
@@ -21,6 +22,7 @@ private:
     [[nodiscard]] WallTime began(Votes::const_iterator last) const;
     void judge_told();
     void judge_hints();
+    void judge_deletion();
     void judge_silence();
     void judge_unseen();
     void excuse_hints();
@@ -31,6 +33,9 @@ private:
     /// The launcher ended, or ends.
     [[nodiscard]] bool goes() const {
         return said_.ended || facts_.pod_deleting || facts_.told_to_stop || has_lost_node(facts_);
+    }
+    [[nodiscard]] bool is_deletion(Deletion whose) const {
+        return facts_.vmi_deleting && deletion_of(facts_) == whose;
     }
     void say(std::string sentence) { said_.say(std::move(sentence)); }
 
@@ -123,6 +128,16 @@ void Judgement::judge_hints() {
     answer_.certain = false;
 }
 
+/// Of a guest that shut down when its VMI was deleted, before by the clocks: it was told to, unless
+/// they differ.
+void Judgement::judge_deletion() {
+    const auto owner = std::find_if(said_.hinted.begin(), said_.hinted.end(), [](const Vote& vote) {
+        return vote.cause == Cause::owner_delete;
+    });
+    decide(*owner);
+    answer_.certain = false;
+}
+
 void Judgement::judge_unseen() {
     answer_.cause = Cause::unknown;
     say(facts_.unseen);
@@ -160,7 +175,8 @@ void Judgement::judge_silence() {
         answer_.cause = Cause::guest_shutdown;
         // A probe's kill leaves its trace in Events alone.
         answer_.certain = said_.guest_ended && facts_.events_known && facts_.pod_there &&
-                          facts_.vmi_there && said_.hinted.empty();
+                          facts_.vmi_there && said_.hinted.empty() &&
+                          !is_deletion(Deletion::perhaps_after);
         if (!facts_.events_known) {
             say("no Events: a kill by a liveness probe would look the same");
         }
@@ -185,8 +201,11 @@ void Judgement::doubt_owner() {
 
 CauseAnswer Judgement::judge() {
     const bool by_itself = said_.guest_ended && !is_pod_deleted_first(facts_);
+    const bool with_vmi = by_itself && is_deletion(Deletion::perhaps_owners);
     if (!said_.told.empty()) {
         judge_told();
+    } else if (goes() && !has_left(facts_) && with_vmi) {
+        judge_deletion();
     } else if (goes() && !has_left(facts_) && !by_itself && !said_.hinted.empty()) {
         judge_hints();
     } else {

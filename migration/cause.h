@@ -48,6 +48,9 @@ struct ContainerEnd {
     std::string reason;         ///< Completed, Error, OOMKilled, …
     bool memory_limit = false;  ///< it has one of its own
     WallTime at;                ///< the epoch: not known
+
+    /// Side containers may end while the guest runs on, and the pod with it.
+    [[nodiscard]] bool is_launcher() const noexcept { return name == "compute"; }
 };
 
 struct CauseFacts {
@@ -71,6 +74,9 @@ struct CauseFacts {
     std::string vmi_phase;
     std::string vmi_reason;
     WallTime vmi_ended_at;  ///< when it came to Succeeded or Failed; the epoch: not known
+    /// By a VirtualMachine or a replica set, which delete it once it is final; what nobody controls
+    /// KubeVirt does not delete.
+    bool vmi_controlled = false;
     bool vmi_deleting = false;
     WallTime vmi_deleted_at;
     std::string moved_to;  ///< the node to which a migration from this launcher took the VM

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "migration/cause_order.h"
 #include "migration/cause_words.h"
 
 namespace scout::migration {
@@ -31,6 +32,7 @@ private:
     void hear_vmi_event(const CauseEvent& event);
     void hear_containers();
     void hear_owner();
+    [[nodiscard]] bool hear_deletion();
     void hear_node();
     void hear_guest();
     void hear_lost_node();
@@ -64,25 +66,6 @@ std::string quoted(std::string_view what, std::string_view reason, std::string_v
 
 bool is_final(std::string_view phase) {
     return phase == "Failed" || phase == "Succeeded";
-}
-
-/// Side containers may end while the guest runs on, and the pod with it.
-bool is_launcher(const ContainerEnd& end) {
-    return end.name == "compute";
-}
-
-/// KubeVirt deletes the VMI of a VM that shall run once it is final, in the same second, and before
-/// its launcher has ended; not so who stops a VM: its guest ends by that.
-bool is_vmi_deleted_last(const CauseFacts& facts) {
-    if (facts.vmi_deleted_at == WallTime{}) {
-        return false;
-    }
-    if (facts.vmi_ended_at != WallTime{}) {
-        return facts.vmi_ended_at <= facts.vmi_deleted_at;
-    }
-    return std::any_of(facts.ends.begin(), facts.ends.end(), [&facts](const ContainerEnd& end) {
-        return is_launcher(end) && end.at != WallTime{} && end.at < facts.vmi_deleted_at;
-    });
 }
 
 bool Hearing::is_ended() const {
@@ -232,7 +215,7 @@ void Hearing::hear_containers() {
         }
         const auto said = "container " + end.name + " ended OOMKilled (exit code " +
                           std::to_string(end.exit_code) + "), ";
-        if (!is_launcher(end)) {
+        if (!end.is_launcher()) {
             say(said + "which ends no launcher");
         } else if (end.memory_limit) {
             tell(Cause::own_limit, said + "and has a memory limit of its own", "memory", end.at);
@@ -244,15 +227,8 @@ void Hearing::hear_containers() {
 }
 
 void Hearing::hear_owner() {
-    if (facts_.vmi_deleting) {
-        const auto said = "the VMI was deleted" + (facts_.vmi_deleted_at == WallTime{}
-                                                       ? std::string{}
-                                                       : " at " + rfc3339(facts_.vmi_deleted_at));
-        if (!is_vmi_deleted_last(facts_)) {
-            tell(Cause::owner_delete, said, {}, facts_.vmi_deleted_at);
-            return;
-        }
-        say(said + ", after the guest had ended");
+    if (facts_.vmi_deleting && hear_deletion()) {
+        return;
     }
     if (is_pod_deleted_first(facts_) && facts_.disruption.empty()) {
         if (facts_.vmis_known && !facts_.vmi_there) {
@@ -261,6 +237,30 @@ void Hearing::hear_owner() {
             say("the pod was deleted and its VMI was not: somebody deleted the pod itself");
         }
     }
+}
+
+/// Of the VMI; whether it was surely its owner's.
+bool Hearing::hear_deletion() {
+    const auto said = "the VMI was deleted" + (facts_.vmi_deleted_at == WallTime{}
+                                                   ? std::string{}
+                                                   : " at " + rfc3339(facts_.vmi_deleted_at));
+    const auto whose = deletion_of(facts_);
+    const std::string close = ", within seconds of its end: clocks may differ by as much";
+    switch (whose) {
+        case Deletion::owners:
+            tell(Cause::owner_delete, said, {}, facts_.vmi_deleted_at);
+            return true;
+        case Deletion::perhaps_owners:
+            hint(Cause::owner_delete, said + close);
+            break;
+        case Deletion::perhaps_after:
+            say(said + close);
+            break;
+        case Deletion::after_the_end:
+            say(said + ", after the guest had ended");
+            break;
+    }
+    return false;
 }
 
 /// What its node says now may be of another hour: it never decides.
@@ -291,7 +291,7 @@ void Hearing::hear_guest() {
     const bool pod_well = facts_.pod_phase == "Succeeded";
     bool launcher_well = false;
     for (const auto& end : facts_.ends) {
-        if (is_launcher(end) && end.reason != "OOMKilled") {
+        if (end.is_launcher() && end.reason != "OOMKilled") {
             say("container compute ended " + (end.reason.empty() ? "" : end.reason + " ") +
                 "with exit code " + std::to_string(end.exit_code));
             launcher_well = launcher_well || end.exit_code == 0;
@@ -339,11 +339,6 @@ bool has_left(const CauseFacts& facts) noexcept {
 
 bool has_lost_node(const CauseFacts& facts) noexcept {
     return facts.nodes_known && !facts.node.empty() && !facts.node_there;
-}
-
-bool is_pod_deleted_first(const CauseFacts& facts) noexcept {
-    const bool timed = facts.pod_deleted_at != WallTime{} && facts.vmi_ended_at != WallTime{};
-    return facts.pod_deleting && (!timed || facts.pod_deleted_at < facts.vmi_ended_at);
 }
 
 void Testimony::say(std::string sentence) {

@@ -28,7 +28,7 @@ struct Testimony {
     /// Its VMI says otherwise, as of any other end of it or of its launcher, but that one ended
     /// well.
     bool guest_crashed = false;
-    bool ended = false;  ///< the launcher does not run any more
+    bool ended = false;         ///< the launcher does not run any more
 
     /// Once, however many say it.
     void say(std::string sentence);
@@ -40,9 +40,6 @@ struct Testimony {
 [[nodiscard]] bool has_left(const CauseFacts& facts) noexcept;
 /// There is no Node object of its node any more: nobody is there who could tell that it ended.
 [[nodiscard]] bool has_lost_node(const CauseFacts& facts) noexcept;
-
-/// Its pod was deleted while its guest ran: what is left after a guest's end is deleted, too.
-[[nodiscard]] bool is_pod_deleted_first(const CauseFacts& facts) noexcept;
 
 [[nodiscard]] Testimony hear(const CauseFacts& facts);
 

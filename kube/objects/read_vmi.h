@@ -30,4 +30,10 @@ struct ActivePods {
 };
 [[nodiscard]] Status read_json(JsonValue value, ActivePods& target);
 
+/// metadata.ownerReferences: whether one of them is the controller.
+struct Controlled {
+    bool& target;
+};
+[[nodiscard]] Status read_json(JsonValue value, Controlled& target);
+
 }  // namespace scout::kube

@@ -163,10 +163,11 @@ bool is_asked_about(const SeenEvent& event) {
 Result<VmiRecord> decode_vmi_record(JsonObject& object) {
     VmiRecord vmi;
     ActivePods active_pods{vmi.active_pods};
+    Controlled controlled{vmi.controlled};
     auto status = object.read(
         metadata(
-            vmi.meta, Field{"creationTimestamp", vmi.creation},
-            Field{"deletionTimestamp", vmi.deletion},
+            vmi.meta, Field{"ownerReferences", controlled},
+            Field{"creationTimestamp", vmi.creation}, Field{"deletionTimestamp", vmi.deletion},
             Nested{"annotations", Field{"kubevirt.io/eviction-source", vmi.eviction_source}},
             Nested{"labels", Field{"kubevirt.io/outdatedLauncherImage", vmi.outdated_launcher}}),
         Nested{"spec", Field{"evictionStrategy", vmi.eviction_strategy}},

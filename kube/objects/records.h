@@ -42,6 +42,7 @@ struct VmiRecord {
     std::vector<ActivePod> active_pods;
     std::vector<PhaseTime> phases;
     std::optional<MoveState> move;
+    bool controlled = false;  ///< as of Vmi
     std::optional<WallTime> creation;
     std::optional<WallTime> deletion;
 

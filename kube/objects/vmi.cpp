@@ -37,6 +37,26 @@ Status read_json(JsonValue value, ActivePods& target) {
     });
 }
 
+namespace {
+
+struct OwnerReference {
+    bool controller = false;
+};
+
+}  // namespace
+
+[[nodiscard]] static Status read_json(JsonValue value, OwnerReference& target) {
+    return read_members(value, Field{"controller", target.controller});
+}
+
+Status read_json(JsonValue value, Controlled& target) {
+    std::vector<OwnerReference> owners;
+    auto status = read_json(value, owners);
+    target.target = std::any_of(owners.begin(), owners.end(),
+                                [](const OwnerReference& owner) { return owner.controller; });
+    return status;
+}
+
 /// When a final phase was reached, of all that are told.
 struct EndTime {
     std::optional<WallTime>& target;
@@ -261,6 +281,7 @@ Result<Vmi> decode_vmi(JsonObject& object) {
     Keys liveness{demands.liveness_probe};
     ActivePods active_pods{vmi.active_pods};
     EndTime ended{vmi.ended};
+    Controlled controlled{vmi.controlled};
     const Nested cpu{"cpu", Field{"model", vmi.cpu_model}, Field{"features", vmi.cpu_features},
                      Field{"dedicatedCpuPlacement", demands.dedicated_cpus}};
     const Nested spec{
@@ -279,6 +300,7 @@ Result<Vmi> decode_vmi(JsonObject& object) {
         Field{"volumes", disks.volumes}};
     auto status = object.read(
         metadata(vmi.meta, Field{"labels", vmi.labels}, Field{"deletionTimestamp", vmi.deletion},
+                 Field{"ownerReferences", controlled},
                  Nested{"annotations", Field{"kubevirt.io/eviction-source", vmi.eviction_source},
                         Field{grace_key, vmi.wanted_grace}}),
         spec, status_into(vmi, active_pods, memory_now, disks, ended));

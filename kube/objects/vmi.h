@@ -102,6 +102,8 @@ struct Vmi {
     /// What else of its specification ties it to certain nodes, by the names of the fields:
     /// "nodeAffinity", "launchSecurity", …. Preferences do not.
     std::vector<std::string> other_demands;
+    bool controlled =
+        false;  ///< by a VirtualMachine or a replica set: an owner with controller: true
     std::optional<WallTime> deletion;
     std::optional<WallTime> ended;  ///< when it came to Succeeded or Failed
 

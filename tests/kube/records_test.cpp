@@ -51,6 +51,21 @@ TEST(RecordsTest, VmiTellsItsMarkItsDeletionAndItsMove) {
     EXPECT_TRUE(vmi->move->target_sync.empty());
 }
 
+/// Other owners do not delete what has ended.
+TEST(RecordsTest, VmiTellsWhetherItIsControlled) {
+    const auto with = [](const std::string& owners) {
+        const auto text = R"({"metadata":{"name":"a","ownerReferences":)" + owners + "}}";
+        const auto record = decode(&decode_vmi_record, text);
+        const auto vmi = decode(&decode_vmi, text);
+        EXPECT_TRUE(record && vmi);
+        EXPECT_EQ(record->controlled, vmi->controlled) << owners;
+        return vmi->controlled;
+    };
+    EXPECT_TRUE(with(R"([{"kind":"X"},{"kind":"VirtualMachine","controller":true}])"));
+    EXPECT_FALSE(with(R"([{"kind":"X"},{"kind":"Y","controller":false}])"));
+    EXPECT_FALSE(with("null"));
+}
+
 TEST(RecordsTest, VmiThatIsWatchedTellsItsEndAndTheTimeThatItWants) {
     const auto vmi = decode(&decode_vmi, R"({"metadata":{"name":"a",
         "annotations":{"virt-scout.io/launcher-grace-seconds":"300"}},

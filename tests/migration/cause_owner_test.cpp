@@ -18,12 +18,15 @@ TEST(CauseOwnerTest, DeletionOfAVmiThatIsFinalIsNotItsOwners) {
     auto off = launcher("Succeeded");
     off.vmi_phase = "Succeeded";
     off.vmi_ended_at = noon;
+    off.vmi_controlled = true;
     off.vmi_deleting = true;
     off.vmi_deleted_at = noon;
     off.pod_deleting = true;
     off.pod_deleted_at = noon + 1s;
     off.ends = {{.name = "compute", .exit_code = 0, .reason = "Completed", .at = noon + 1s}};
     EXPECT_EQ(find_cause(off).cause, Cause::guest_shutdown);
+    EXPECT_FALSE(find_cause(off).certain) << "its owner may have asked for no grace";
+    off.vmi_deleted_at = noon + 6s;
     EXPECT_THAT(find_cause(off).evidence, Contains(HasSubstr("after the guest had ended")));
 
     auto evicted = launcher("Failed", "Evicted", "The node was low on resource: memory. ");
@@ -32,6 +35,7 @@ TEST(CauseOwnerTest, DeletionOfAVmiThatIsFinalIsNotItsOwners) {
     evicted.disrupted_at = noon + 22s;  // dated anew when all containers had ended
     evicted.vmi_phase = "Succeeded";
     evicted.vmi_ended_at = noon + 20s;
+    evicted.vmi_controlled = true;
     evicted.vmi_deleting = true;
     evicted.vmi_deleted_at = noon + 20s;
     EXPECT_EQ(find_cause(evicted).cause, Cause::node_pressure);
@@ -40,6 +44,55 @@ TEST(CauseOwnerTest, DeletionOfAVmiThatIsFinalIsNotItsOwners) {
 
     evicted.vmi_deleted_at = noon;  // its guest was asked to stop by that
     EXPECT_EQ(find_cause(evicted).cause, Cause::owner_delete);
+}
+
+/// Its VMI was deleted at noon, and its pod with it.
+CauseFacts deleted_at_noon(WallTime ended, std::string phase = "Succeeded") {
+    auto facts = launcher(phase);
+    facts.vmi_phase = std::move(phase);
+    facts.vmi_ended_at = ended;
+    facts.vmi_deleting = facts.pod_deleting = true;
+    facts.vmi_deleted_at = facts.pod_deleted_at = noon;
+    return facts;
+}
+
+/// The end is dated by another clock than the deletion.
+TEST(CauseOwnerTest, WithinSecondsTheOrderProvesNothing) {
+    struct Case {
+        std::chrono::seconds after;
+        Cause controlled{};
+        bool certain = false;
+        Cause alone{};
+        bool alone_certain = false;
+    };
+    for (const auto& each : {Case{-6s, Cause::guest_shutdown, true, Cause::guest_shutdown, true},
+                             Case{-5s, Cause::guest_shutdown, false, Cause::guest_shutdown, false},
+                             Case{0s, Cause::guest_shutdown, false, Cause::owner_delete, true},
+                             Case{2s, Cause::owner_delete, false, Cause::owner_delete, true},
+                             Case{5s, Cause::owner_delete, false, Cause::owner_delete, true},
+                             Case{6s, Cause::owner_delete, true, Cause::owner_delete, true}}) {
+        auto facts = deleted_at_noon(noon + each.after);
+        EXPECT_EQ(find_cause(facts).cause, each.alone) << each.after.count();
+        EXPECT_EQ(find_cause(facts).certain, each.alone_certain) << each.after.count();
+        facts.vmi_controlled = true;
+        EXPECT_EQ(find_cause(facts).cause, each.controlled) << each.after.count();
+        EXPECT_EQ(find_cause(facts).certain, each.certain) << each.after.count();
+        facts.node_pressures = {"MemoryPressure"};
+        EXPECT_EQ(find_cause(facts).cause, each.controlled) << each.after.count();
+    }
+}
+
+/// KubeVirt deletes the VMI of what its node killed in the same second, too.
+TEST(CauseOwnerTest, ADeletionWithTheEndOfWhatCrashedIsNoCause) {
+    auto facts = deleted_at_noon(noon, "Failed");
+    EXPECT_EQ(find_cause(facts).cause, Cause::owner_delete);
+    EXPECT_TRUE(find_cause(facts).certain) << "nobody else deletes it";
+
+    facts.vmi_controlled = true;
+    EXPECT_EQ(find_cause(facts).cause, Cause::unknown);
+    facts.vmi_ended_at = noon + 2s;
+    EXPECT_EQ(find_cause(facts).cause, Cause::owner_delete);
+    EXPECT_FALSE(find_cause(facts).certain);
 }
 
 TEST(CauseOwnerTest, TheEarliestWordOfWhoEndedItCounts) {
@@ -65,6 +118,7 @@ TEST(CauseOwnerTest, APodThatSomebodyDeletedIsNotItsVmsEnd) {
     facts.pod_deleting = true;
     facts.pod_deleted_at = noon;
     facts.vmi_ended_at = noon + 20s;
+    facts.vmi_controlled = true;
     facts.vmi_deleting = true;
     facts.vmi_deleted_at = noon + 20s;
     EXPECT_EQ(find_cause(facts).cause, Cause::unknown);
