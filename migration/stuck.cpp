@@ -205,16 +205,28 @@ bool StuckJudge::judge_handed_off() {
     }
     answer_.since = known(move_->since);
     const bool preparing = move_->phase == "PreparingTarget";
-    const auto target =
-        vm_.moving_to.empty() ? std::string{"the target node"} : "node " + vm_.moving_to;
-    const auto whose = "virt-handler of " + (preparing ? target : "node " + vm_.node);
+    const auto whose = handler_waited_for(preparing);
+    const bool sends = move_->crosses && !move_->receives;
+    auto advice = "see the log of " + whose +
+                  "; KubeVirt sets no end to it. What ends it is the deletion of its target pod" +
+                  (move_->target_pod.empty() ? "" : " " + move_->target_pod) +
+                  (sends ? ", which is in the other cluster" : "");
+    if (move_->crosses) {
+        advice += "; see there what the VMIM of its other side waits for, too";
+    }
     return set(StuckState::handed_off,
                whose + (preparing ? " to make the target of VMIM " : " to start VMIM ") +
                    move_->name + (preparing ? " ready" : ""),
-               "see the log of " + whose +
-                   "; KubeVirt sets no end to it. What ends it is the deletion of its "
-                   "target pod" +
-                   (move_->target_pod.empty() ? "" : " " + move_->target_pod));
+               std::move(advice));
+}
+
+/// Of a move between clusters the VMI knows the nodes of both, and has its own only once it runs.
+std::string StuckJudge::handler_waited_for(bool preparing) const {
+    const bool far = move_->crosses && preparing != move_->receives;
+    const auto node = preparing ? vm_.moving_to : far ? std::string{} : vm_.node;
+    const std::string unknown = preparing ? "the target node" : "the source node";
+    return "virt-handler of " + (node.empty() ? unknown : "node " + node) +
+           (far ? " in the other cluster" : "");
 }
 
 std::optional<StuckAnswer> StuckJudge::judge() {

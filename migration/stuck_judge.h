@@ -50,6 +50,7 @@ private:
     [[nodiscard]] bool judge_waiting_here();
     [[nodiscard]] bool judge_pod();
     [[nodiscard]] bool judge_handed_off();
+    [[nodiscard]] std::string handler_waited_for(bool preparing) const;
     void judge_mark();
     void judge_moveless_mark();
     void judge_stale_mark();

@@ -388,6 +388,41 @@ TEST(StuckTest, SynchronizingForTenMinutesNamesTheMissingFieldAndTheHandler) {
     EXPECT_FALSE(find_stuck(vm, {.now = noon + 30s}));
 }
 
+/// One of the two virt-handlers is in the other cluster, and the target pod on its side.
+TEST(StuckTest, WhatWasHandedOffBetweenClustersNamesTheClusterThatIsWaitedFor) {
+    auto vm = marked();
+    vm.mark = "";
+    vm.moving_to = "far";
+    vm.moves = {{.name = "out",
+                 .phase = "PreparingTarget",
+                 .created = noon,
+                 .since = noon,
+                 .crosses = true}};
+    const auto far_target = asked(vm, {.now = noon + 120s});
+    EXPECT_EQ(far_target.state, StuckState::handed_off);
+    EXPECT_EQ(far_target.waiting_for,
+              "virt-handler of node far in the other cluster to make the target of VMIM out ready");
+    EXPECT_THAT(far_target.advice,
+                HasSubstr("deletion of its target pod, which is in the other cluster"));
+    vm.moves[0].phase = "TargetReady";
+    const auto own_source = asked(vm, {.now = noon + 120s});
+    EXPECT_EQ(own_source.waiting_for, "virt-handler of node n2 to start VMIM out");
+    EXPECT_THAT(own_source.advice, HasSubstr("which is in the other cluster"));
+
+    vm.node.clear();
+    vm.phase = "WaitingForSync";
+    vm.moving_to = "n3";
+    vm.moves[0].receives = true;
+    vm.moves[0].target_pod = "target";
+    const auto far_source = asked(vm, {.now = noon + 120s});
+    EXPECT_EQ(far_source.waiting_for,
+              "virt-handler of the source node in the other cluster to start VMIM out");
+    EXPECT_THAT(far_source.advice, HasSubstr("deletion of its target pod target; see there"));
+    vm.moves[0].phase = "PreparingTarget";
+    EXPECT_EQ(asked(vm, {.now = noon + 120s}).waiting_for,
+              "virt-handler of node n3 to make the target of VMIM out ready");
+}
+
 TEST(StuckTest, SourceThatNeverHearsOfItsTargetIsTold) {
     auto vm = marked();
     vm.mark = "";
