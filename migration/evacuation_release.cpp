@@ -73,7 +73,10 @@ std::optional<EvacuationOrder> Evacuation::removal() const {
             !has(targets_removed_, move.target_pod)) {
             return EvacuationOrder{EvacuationStep::delete_target, move.target_pod};
         }
-        if (!was_deleted(move.name)) {
+        // It had started when its target pod was removed: of its own deletion it hears then.
+        const bool started =
+            move.phase == MovePhase::running && has(targets_removed_, move.target_pod);
+        if (started || !was_deleted(move.name)) {
             return EvacuationOrder{EvacuationStep::delete_move, move.name};
         }
     }

@@ -270,12 +270,14 @@ void Evacuation::take_removal(const EvacuationOrder& order) {
             cancelled_running_ = launcher_.migrating || is_running();
         }
         note_deleted(order.object);
-        return;
+    } else {
+        targets_removed_.push_back(order.object);
     }
-    targets_removed_.push_back(order.object);
     for (const auto& move : moves_) {
-        if (move.target_pod == order.object) {
+        if (order.step == EvacuationStep::delete_target && move.target_pod == order.object) {
             note_deleted(move.name);
+        } else if (move.name == order.object && move.phase == MovePhase::running) {
+            std::erase(targets_removed_, move.target_pod);
         }
     }
 }

@@ -404,5 +404,17 @@ TEST_F(EvacuationEndTest, OneThatWasHandedOffWhileItWasDeletedLosesItsTargetToo)
     EXPECT_FALSE(next());
 }
 
+/// It runs into a target that ends some time, and its guest is asked to shut down only then.
+TEST_F(EvacuationEndTest, OneThatHadStartedWhenItsTargetWasRemovedIsDeletedToo) {
+    on_its_way(MovePhase::prepared);
+    pass(32s);
+    expect(Step::cancel_mark, StepOutcome::done);
+    expect(Step::delete_target, StepOutcome::done, "p-1");
+    EXPECT_FALSE(next());
+    moves({{.name = "k-1", .phase = MovePhase::running, .target_pod = "p-1"}});
+    expect(Step::delete_move, StepOutcome::done, "k-1");
+    EXPECT_FALSE(next()) << "once";
+}
+
 }  // namespace
 }  // namespace scout::migration
