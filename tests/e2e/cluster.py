@@ -165,6 +165,8 @@ def moves(space, name=""):
 class ClusterTest(DaemonsTest):
     bed_program = launchers_program = data = Path()
     nodes = ("n1", "n2", "n3")
+    hosts = {}  # of nodes that have room for VMs: the document of samples/ that KubeVirt's labeller goes by there
+    agents = None  # nodes that have an agent from the beginning; None: all
     replicas = ("first",)
     without = ()  # names of definitions that this KubeVirt has not
     config = {}  # the spec of the ScoutConfig
@@ -187,6 +189,7 @@ class ClusterTest(DaemonsTest):
                                  *cls.standin_options])
         cls.standin.wait(lambda line: '"ready"' in line)
         cls.kubectl("apply", "-k", ROOT / "daemonset/base")
+        cls.prepare()
         cls.api.make("/apis/virt-scout.io/v1alpha1/scoutconfigs", {
             "apiVersion": "virt-scout.io/v1alpha1", "kind": "ScoutConfig", "metadata": {"name": "default"},
             "spec": cls.config})
@@ -195,8 +198,12 @@ class ClusterTest(DaemonsTest):
             cls.until(lambda: cls.leader() and cls.address_of(name, "https"))
         trust = f"/api/v1/namespaces/{SPACE}/configmaps/virt-scout-ca"
         cls.until(lambda: cls.api.get(trust) and cls.address_of(cls.leader(), "grpc"))
-        for node in cls.nodes:
+        for node in cls.nodes if cls.agents is None else cls.agents:
             cls.start_agent(node)
+
+    @classmethod
+    def prepare(cls):
+        """What a test makes beside the manifests, before any replica starts."""
 
     @classmethod
     def end(cls):
@@ -271,8 +278,27 @@ class ClusterTest(DaemonsTest):
             "spec": {"configuration": {"developerConfiguration": {"featureGates": ["Plugins"]}}},
             "status": {"phase": "Deployed", "observedKubeVirtVersion": "v1.9.0"}})
         for node in cls.nodes:
-            cls.api.make("/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": node, "labels": {
-                "kubevirt.io/schedulable": "true", "kubernetes.io/arch": "amd64", "kubernetes.io/hostname": node}}})
+            cls.make_node(node, cls.hosts.get(node))
+
+    @classmethod
+    def make_node(cls, node, document=None):
+        labels = {"kubevirt.io/schedulable": "true", "kubernetes.io/arch": "amd64", "kubernetes.io/hostname": node}
+        room = {}
+        if document:
+            labels |= cls.labels_of(document) | {"machine-type.node.kubevirt.io/q35": "true"}
+            room = {"cpu": "32", "memory": "64Gi", "pods": "110"}
+        cls.api.make("/api/v1/nodes", {
+            "apiVersion": "v1", "kind": "Node", "metadata": {"name": node, "labels": labels},
+            **({"status": {"capacity": room, "allocatable": room}} if room else {})})
+        if document:
+            cls.api.merge(f"/api/v1/nodes/{node}", {"spec": {"taints": None}})  # of new nodes: not ready
+
+    @classmethod
+    def labels_of(cls, document):
+        """What KubeVirt's labeller would write on such a host, as far as its document tells it."""
+        done = subprocess.run([cls.bin / "scoutctl", "labels", ROOT / "samples" / document, "-o", "json"],
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30, check=True)
+        return json.loads(done.stdout)["labels"]
 
     @classmethod
     def arguments_of(cls, kind, name):
@@ -287,11 +313,17 @@ class ClusterTest(DaemonsTest):
             "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": more})["status"]["token"]
 
     @classmethod
-    def start_replica(cls, name):
+    def kubeconfig_of(cls, account, name):
+        """A file of that name with a token of an account of our namespace."""
         config = cls.own_config()
-        config["users"][0]["user"] = {"token": cls.token_of("virt-scout-aggregator", expirationSeconds=86400)}
+        config["users"][0]["user"] = {"token": cls.token_of(account, expirationSeconds=86400)}
         file = cls.state / f"{name}.kubeconfig"
         file.write_text(json.dumps(config))
+        return file
+
+    @classmethod
+    def start_replica(cls, name):
+        file = cls.kubeconfig_of("virt-scout-aggregator", name)
         (cls.state / name).mkdir(mode=0o700, exist_ok=True)
         cls.start(name, *cls.arguments_of("deployments", "virt-scout-aggregator"), "--https-names=127.0.0.1",
                   program="aggregator", KUBECONFIG=str(file))
@@ -316,8 +348,8 @@ class ClusterTest(DaemonsTest):
         return (cls.state / f"{name}.log").read_text(errors="replace")
 
     @classmethod
-    def start_agent(cls, node):
-        """As the DaemonSet starts it there; again after it was stopped, too."""
+    def start_agent(cls, node, *more):
+        """As the DaemonSet starts it there, with options beside; again after it was stopped, too."""
         pod = f"virt-scout-agent-{node}"
         if cls.api.get(f"/api/v1/namespaces/{SPACE}/pods/{pod}") is None:
             cls.api.make(f"/api/v1/namespaces/{SPACE}/pods", {
@@ -340,7 +372,7 @@ class ClusterTest(DaemonsTest):
                 server = each.split("=", 1)[1].rsplit(":", 1)[0]
                 each = f"--aggregator-address={cls.way_to_leader()}"
             given.append(each)
-        cls.start(node, *given, f"--tls-server-name={server}", program="agent")
+        cls.start(node, *given, f"--tls-server-name={server}", *more, program="agent")
 
     @classmethod
     def way_to_leader(cls):
@@ -348,11 +380,12 @@ class ClusterTest(DaemonsTest):
 
     @classmethod
     def calls(cls, space):
-        """What our accounts asked of a namespace's objects, in order; watches and lists of all are none."""
+        """What our accounts asked of a namespace's objects ("": of those in none), in order, but watches."""
         found = []
         for line in cls.audit.read_text(errors="replace").splitlines():
             one = json.loads(line)
-            about = one.get("objectRef", {})
-            if one["user"]["username"].startswith(OURS) and about.get("namespace") == space and one["verb"] != "watch":
+            about = one.get("objectRef", {"namespace": None})  # none: no object was asked for
+            ours = one["user"]["username"].startswith(OURS)
+            if ours and about.get("namespace", "") == space and one["verb"] != "watch":
                 found.append(one)
         return found
