@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/aggregator/fake_api.h"
 
-#include <algorithm>
 #include <utility>
 
 #include <boost/json/serialize.hpp>
@@ -106,14 +105,18 @@ void FakeApi::tell(Kind& kind, const std::string& type, const json::object& obje
 }
 
 void FakeApi::leave_out(const std::string& plural) {
-    absent_.push_back(plural);
+    absent_.insert(plural);
     for (auto* stream : kinds_[plural].streams) {
         stream->push(test::watch_line("ERROR", test::status_json(410, "Expired")));
     }
 }
 
+void FakeApi::bring_back(const std::string& plural) {
+    absent_.erase(plural);
+}
+
 bool FakeApi::is_absent(const std::string& plural) const {
-    return std::find(absent_.begin(), absent_.end(), plural) != absent_.end();
+    return absent_.contains(plural);
 }
 
 void FakeApi::release() {

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,6 +35,8 @@ public:
     void remove(const std::string& plural, const std::string& name);
     /// The server does not know the kind from now on; who watches it has to list it anew.
     void leave_out(const std::string& plural);
+    /// The server knows it again: it is found by who asks again.
+    void bring_back(const std::string& plural);
 
     /// Called for each call but lists and watches. Without one all is answered 200 and {}.
     Answer answer;
@@ -66,7 +69,7 @@ private:
 
     boost::asio::any_io_executor loop_;
     std::map<std::string, Kind> kinds_;
-    std::vector<std::string> absent_;
+    std::set<std::string, std::less<>> absent_;
     std::uint64_t version_ = 10;
     std::vector<kube::HttpRequest> calls_;
     bool held_ = false;

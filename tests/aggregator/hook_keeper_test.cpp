@@ -311,6 +311,41 @@ TEST_F(HookKeeperTest, WithoutNodeHooksTheStatusSaysSo) {
     EXPECT_EQ(applied, 0);
 }
 
+/// KubeVirt is upgraded while we lead.
+TEST_F(HookKeeperTest, NodeHooksThatComeLaterAreUsed) {
+    api.leave_out("plugins");
+    lead();
+    open(1, "n1");
+    open(2, "n2");
+    ASSERT_TRUE(run_until([this] { return told() == "NoNodeHooks"; })) << told();
+    pass(60s, {1, 2});
+
+    api.bring_back("plugins");
+
+    EXPECT_TRUE(run_until([this] { return condition() == running; }));
+    EXPECT_TRUE(run_until([this] { return told() == "NodeHook"; })) << told();
+    EXPECT_EQ(applied, 1);
+}
+
+/// The object stays: whether the gate is listed is no more than what one object says.
+TEST_F(HookKeeperTest, AGateThatIsTakenOffAndListedAgainIsTold) {
+    const auto list_gates = [this](json::array gates) {
+        put_kubevirt({{"developerConfiguration", {{"featureGates", std::move(gates)}}}});
+    };
+    lead();
+    open(1, "n1");
+    open(2, "n2");
+    ASSERT_TRUE(run_until([this] { return told() == "NodeHook"; })) << told();
+
+    list_gates({"Snapshot"});
+    EXPECT_TRUE(run_until([this] { return told() == "GateNotListed"; })) << told();
+    EXPECT_EQ(condition(), running);
+    list_gates({"Snapshot", "Plugins"});
+    EXPECT_TRUE(run_until([this] { return told() == "NodeHook"; })) << told();
+    EXPECT_EQ(applied, 1);
+    EXPECT_EQ(removed, 0);
+}
+
 /// As of a replica that lags, or a proxy's own answer: after two of them the object is not there.
 TEST_F(HookKeeperTest, OneAnswerThatThereAreNoHooksTakesNoneAway) {
     lead();

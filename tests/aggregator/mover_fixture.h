@@ -119,7 +119,9 @@ protected:
     test::FakeClock clock;
     FakeApi api{loop.get_executor()};
     kube::Client client{api, clock, {.rate = {.urgent_per_second = 1e6, .urgent_burst = 1e6}}};
-    ClusterObjects objects{api, clock, [] { return kube::ReflectorSettings{}; }};
+    ClusterObjects objects{
+        api, clock,
+        [] { return kube::ReflectorSettings{.slow_retry = std::chrono::milliseconds{50}}; }};
     FakeLease lease;
     /// Time may pass by minutes and it still leads.
     kube::LeaderElector elector{lease,
