@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <set>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -288,9 +290,13 @@ protected:
         std::deque<SteadyTime> last_second;
         begun = 0;
         most = 0;
+        apart.clear();
         const auto first = now;
         while (plan.next()) {
-            now = std::max(now, *plan.next());
+            const auto before = std::exchange(now, std::max(now, *plan.next()));
+            if (begun > 0) {
+                apart.insert(now - before);
+            }
             for (const auto& write : plan.take(now)) {
                 ++begun;
                 last_second.push_back(now);
@@ -307,6 +313,7 @@ protected:
     int begun = 0;
     std::size_t most = 0;
     SteadyTime::duration took{};
+    std::multiset<SteadyTime::duration> apart;  ///< one write and the next
 };
 
 TEST_F(LabelPlanRateTest, TheFirstFillIsFasterThanWhatFollows) {
@@ -323,6 +330,19 @@ TEST_F(LabelPlanRateTest, TheFirstFillIsFasterThanWhatFollows) {
     EXPECT_EQ(begun, nodes);
     EXPECT_LE(most, 20U);
     EXPECT_LE(took, seconds{60});
+}
+
+/// Else they would stay in step with whatever else the API server is asked at even intervals.
+TEST_F(LabelPlanRateTest, WritesAreFartherApartByUpToATenth) {
+    pass(seconds{60});
+    change_all("10");
+    write_all("10");
+
+    ASSERT_EQ(apart.size(), std::size_t{nodes} - 1);
+    EXPECT_GE(*apart.begin(), milliseconds{50});
+    EXPECT_LE(*apart.begin(), milliseconds{51});
+    EXPECT_LE(*apart.rbegin(), milliseconds{55});
+    EXPECT_GE(*apart.rbegin(), milliseconds{54});
 }
 
 TEST_F(LabelPlanRateTest, ALeaderThatFoundEverythingRightDoesNotFillLater) {
