@@ -135,19 +135,14 @@ void BedClusterTest::apply_manifest(std::string_view file) {
 }
 
 void BedClusterTest::serve_kubevirt(const std::filesystem::path& data) {
-    // They are megabytes of YAML.
     static const auto definitions = test::kubevirt_definitions(data);
     for (const auto& [name, definition] : definitions) {
-        const kube::Target target{.resource = kube::resources::custom_resource_definitions(),
-                                  .object = {.space = {}, .name = name}};
-        if (!call(client->get(target))) {
-            create(target.resource, {}, definition);
+        if (!is_served(definition)) {
+            create(kube::resources::custom_resource_definitions(), {}, definition);
         }
-        if (!run_until([this, &target] {
-                const auto answer = call(client->get(target));
-                return answer &&
-                       answer->find("\"Established\",\"status\":\"True\"") != std::string::npos;
-            })) {
+    }
+    for (const auto& [name, definition] : definitions) {
+        if (!run_until([this, &definition] { return is_served(definition); })) {
             throw std::runtime_error(name + " is not served");
         }
     }
