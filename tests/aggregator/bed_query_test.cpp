@@ -19,6 +19,7 @@ namespace scout::aggregator {
 namespace {
 
 namespace json = boost::json;
+using testing::AllOf;
 using testing::HasSubstr;
 
 const std::string base = "/apis/query.virt-scout.io/v1alpha1";
@@ -288,6 +289,48 @@ TEST_F(BedAnswersTest, TellsOfNodesAndWhereTheirGuestsCanGo) {
         return !answer && answer.error().status == 404;
     }));
     EXPECT_THAT(refusal(404, access, unknown_vm), HasSubstr("ns/vm"));
+}
+
+/// An aggregator that may not ask what users may do.
+class BedUnaskedTest : public BedQueryTest {
+protected:
+    std::unique_ptr<ClusterSide> begin() override {
+        for (const auto& manifest : read_manifest("roles.yaml")) {
+            const auto* rules = manifest.body.if_contains("rules");
+            if (rules != nullptr && manifest.object.name == "virt-scout-aggregator") {
+                grant(space, manifest.resource.kind == "ClusterRole", without_reviews(*rules));
+            }
+        }
+        const auto who = scout::test::with_token(access, token_of(space, "default", {}));
+        return start(who, space, https,
+                     [this](ClusterSide& made) { made.answer_users(questions); });
+    }
+
+    [[nodiscard]] static json::array without_reviews(const json::value& rules) {
+        json::array rest;
+        for (const auto& rule : rules.as_array()) {
+            if (rule.at("resources") != json::value(json::array{"subjectaccessreviews"})) {
+                rest.push_back(rule);
+            }
+        }
+        return rest;
+    }
+};
+
+TEST_F(BedUnaskedTest, NobodyIsAnsweredWhileItIsNotKnownWhoMayAndTheRestGoesOn) {
+    make_node("unasked", "a", "x");
+    ASSERT_TRUE(becomes_available()) << availability();
+
+    EXPECT_THAT(refusal(503, access, base + "/nodes"),
+                AllOf(HasSubstr("system:serviceaccount:" + space + ":default\" cannot create"),
+                      HasSubstr("subjectaccessreviews")));
+    EXPECT_EQ(questions.answered, 0);
+    EXPECT_TRUE(settle(*side));
+    EXPECT_EQ(level("unasked-a"), "0");
+
+    grant(space, "default", "authorization.k8s.io", "subjectaccessreviews", {"create"});
+    EXPECT_EQ(ask_until_allowed(access, base + "/nodes"),
+              echo(Question::Kind::nodes, "", "", true));
 }
 
 }  // namespace
