@@ -3,6 +3,7 @@
 
 #include <atomic>
 
+#include <boost/asio/executor_work_guard.hpp>
 #include <gmock/gmock.h>
 
 #include "tests/kube/transport_fixture.h"
@@ -179,6 +180,39 @@ TEST_F(LineStreamTest, ALimitHoldsForTheWholeRest) {
 
     ASSERT_FALSE(rest);
     EXPECT_EQ(rest.error().code, Errc::timed_out);
+}
+
+/// Nothing is read ahead of who asks for lines: what waits is the server's, and the kernel's.
+TEST_F(LineStreamTest, AReaderThatIsSlowerThanTheServerHoldsItUpAndLosesNothing) {
+    constexpr int lines = 1024;
+    const std::string rest(64U << 10U, 'x');
+    std::atomic<int> said{0};
+    FakeServer server([&](Peer& peer, const SeenRequest&) {
+        peer.say(test::chunked_head());
+        for (int i = 0; i < lines; ++i) {
+            peer.say(test::chunk(std::to_string(i) + " " + rest + "\n"));
+            ++said;
+        }
+        peer.say(test::chunk(""));
+        return false;
+    });
+    HttpTransport transport(loop.get_executor(), access_to(server.port()), clock);
+    const auto stream = open(transport);
+    ASSERT_TRUE(stream);
+    EXPECT_EQ(**next(**stream), "0 " + rest);
+
+    const auto work = asio::make_work_guard(loop);
+    for (int before = -1; before != said;) {
+        before = said;
+        loop.restart();
+        loop.run_for(soon);
+    }
+    EXPECT_LT(said, lines / 2);
+    for (int i = 1; i < lines; ++i) {
+        ASSERT_EQ(**next(**stream), std::to_string(i) + " " + rest);
+    }
+    EXPECT_FALSE(*next(**stream));
+    EXPECT_EQ(said, lines);
 }
 
 TEST_F(LineStreamTest, DestroyingAStreamClosesItsConnection) {
