@@ -68,6 +68,14 @@ class ManifestsTest(unittest.TestCase):
             self.assertTrue(mount["readOnly"])
             self.assertIn(f"--{flag}={mount['mountPath']}", agent["args"])
 
+    def test_an_agent_is_wherever_vms_are_and_neither_program_makes_way_for_others(self):
+        agent = agent_of("base")
+        aggregator = objects_of("base", "Deployment")[0]["spec"]["template"]["spec"]
+        self.assertEqual(agent["priorityClassName"], "system-node-critical")
+        self.assertEqual(agent["tolerations"], [{"operator": "Exists"}])
+        self.assertEqual(aggregator["priorityClassName"], "system-cluster-critical")
+        self.assertNotIn("tolerations", aggregator)
+
     def test_the_overlay_moves_the_kubelets_folders_and_nothing_else(self):
         base, moved = agent_of("base"), agent_of("overlays/kubelet-root")
         self.assertEqual(path_of(moved, "pods"), "/var/lib/k0s/kubelet/pods")
