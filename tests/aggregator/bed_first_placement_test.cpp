@@ -22,6 +22,7 @@
 #include "kube/objects/launcher_pod.h"
 #include "tests/aggregator/bed_cluster_fixture.h"
 #include "tests/aggregator/host_model_objects.h"
+#include "tests/kube/bed_objects.h"
 #include "tests/support/test_data.h"
 #include "tests/support/wait_until.h"
 #include "tests/wire/certificates.h"
@@ -321,6 +322,81 @@ TEST_F(BedFirstPlacementTest, ALevelThatNoNodeHasIsToldOnTheVmiButNotByADryRun) 
     EXPECT_THAT(
         json::serialize(at(ours[0], "/note")),
         testing::AllOf(HasSubstr("the best there is is 50, on 2 of "), Not(HasSubstr(space))));
+}
+
+/// Of a KubeVirt whose object has the proposal's fields, and that is upgraded to one while we run.
+class BedProposedFieldsTest : public BedFirstPlacementTest {
+protected:
+    void SetUp() override {
+        BedFirstPlacementTest::SetUp();
+        const auto data = scout::test::test_data();
+        if (!data) {
+            GTEST_SKIP() << "KubeVirt's definitions are not there";
+        }
+        create(kube::resources::kubevirts(), space,
+               {{"metadata", {{"name", "kubevirt"}}},
+                {"spec", {{"configuration", {{"migrations", json::object{}}}}}}});
+        stock = done(client->get(definition())).as_object();
+    }
+    void TearDown() override {
+        if (!stock.empty()) {
+            done(client->remove(kubevirt(), {}));
+            use_definition(stock);
+        }
+        BedFirstPlacementTest::TearDown();
+    }
+
+    [[nodiscard]] kube::Target kubevirt() const {
+        return {.resource = kube::resources::kubevirts(),
+                .object = {.space = space, .name = "kubevirt"}};
+    }
+    [[nodiscard]] static kube::Target definition() {
+        return {.resource = kube::resources::custom_resource_definitions(),
+                .object = {.space = {}, .name = "kubevirts.kubevirt.io"}};
+    }
+    void use_definition(json::object wanted) {
+        const auto now = done(client->get(definition()));
+        wanted.at("metadata").as_object()["resourceVersion"] = at(now, "/metadata/resourceVersion");
+        done(client->update(definition(), json::serialize(wanted)));
+    }
+    /// Whether the server takes that wish.
+    [[nodiscard]] bool require(const json::value& level) {
+        const json::object migrations{{"requireHostModelMigratabilityLevel", level}};
+        const json::object wish{{"spec", {{"configuration", {{"migrations", migrations}}}}}};
+        return call(client->merge_patch(kubevirt(), json::serialize(wish))).has_value();
+    }
+    [[nodiscard]] std::optional<cluster::LevelRequirement> required() const {
+        return scout->settings.current().placement.required;
+    }
+
+    json::object stock;
+};
+
+TEST_F(BedProposedFieldsTest, WhatKubeVirtRequiresIsInForceOnceItsObjectHasTheField) {
+    demand({{"requireHostModelMigratabilityLevel", 20}});
+    EXPECT_FALSE(require(50)) << "stock KubeVirt's object has no such field";
+    const cluster::LevelRequirement ours{.level = 20,
+                                         .source = cluster::DemandSource::scout_config};
+    EXPECT_EQ(required(), ours);
+
+    auto proposed = stock;
+    scout::test::add_proposed_fields(proposed);
+    const auto watches = scout->kubevirts.reflector().counters().watches;
+    use_definition(std::move(proposed));
+    // For a second the server goes on with watches by the old one, which leave new fields out.
+    ASSERT_TRUE(
+        run_until([&] { return scout->kubevirts.reflector().counters().watches > watches; }));
+    // A definition takes a moment to be in force.
+    ASSERT_TRUE(run_until([this] { return require(50); }));
+    const cluster::LevelRequirement theirs{.level = 50, .source = cluster::DemandSource::kubevirt};
+    ASSERT_TRUE(run_until([this, &theirs] { return required() == theirs; }));
+
+    const auto pod = make_pod({});
+    EXPECT_THAT(json::serialize(pod), HasSubstr(R"("values":["49"])"));
+    EXPECT_THAT(node_of(pod), AnyOf("a", "b"));
+
+    EXPECT_TRUE(require(nullptr));
+    EXPECT_TRUE(run_until([this, &ours] { return required() == ours; }));
 }
 
 TEST_F(BedFirstPlacementTest, WithoutUsPodsAreMadeAsTheyAre) {
