@@ -1,15 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 // The level labels of a cluster on a real API server.
+#include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
-#include <gtest/gtest.h>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <gmock/gmock.h>
 
+#include "cluster/dump.h"
 #include "cluster/levels.h"
+#include "migration/labels.h"
 #include "tests/aggregator/bed_cluster_fixture.h"
+#include "tests/kube/bed_objects.h"
+#include "tests/support/profiles.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/support/test_data.h"
 
 namespace scout::aggregator {
 namespace {
+
+namespace json = boost::json;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::IsSupersetOf;
+using testing::Pair;
 
 class BedLevelLabelsTest : public BedClusterTest {};
 
@@ -76,6 +94,91 @@ TEST_F(BedLevelLabelsTest, AMissingRightCostsTheWritesAndNothingElse) {
     EXPECT_TRUE(side->facts().leads);
     EXPECT_GT(side->facts().labels_out_of_step, 0U);
     stop(std::move(side));
+}
+
+/// Against what the same objects are judged as by scoutctl, from a dump.
+class BedJudgedNodesTest : public BedClusterTest {
+protected:
+    void TearDown() override {
+        for (const auto& node : made) {
+            done(client->remove(target(node), {}));
+        }
+    }
+
+    void put(const std::string& name, json::object node) {
+        create(kube::resources::nodes(), "", std::move(node));
+        made.push_back(name);
+    }
+    /// Levels by node.
+    [[nodiscard]] std::map<std::string, std::string> judge(const std::filesystem::path& dump) {
+        const auto read = cluster::read_dump({dump}).value();
+        EXPECT_TRUE(read.left_out.empty());
+        std::map<std::string, std::string> levels;
+        for (const auto& node : cluster::judge_levels(read.objects, clock.wall(), {}).nodes) {
+            levels[node.name] = node.level ? std::to_string(*node.level) : "none";
+        }
+        return levels;
+    }
+    /// All nodes that the server has, as `kubectl get -o json` leaves them.
+    [[nodiscard]] std::map<std::string, std::string> judge_served() {
+        const auto nodes = done(client->get_path("/api/v1/nodes"));
+        return judge(folder.write("nodes.json", json::serialize(nodes)));
+    }
+    [[nodiscard]] std::map<std::string, std::string> labels() {
+        auto side = start(access, new_space());
+        EXPECT_TRUE(settle(*side));
+        stop(std::move(side));
+        std::map<std::string, std::string> levels;
+        for (const auto& node : made) {
+            levels[node] = level(node);
+        }
+        return levels;
+    }
+
+    scout::test::TemporaryFolder folder;
+    std::vector<std::string> made;
+};
+
+TEST_F(BedJudgedNodesTest, CapturedNodesGetTheLevelsOfTheirDump) {
+    SCOUT_TEST_DATA_OR_SKIP(data);
+    for (const auto& [name, node] : scout::test::captured_nodes(data)) {
+        put(name, node);
+    }
+    const auto carried = labels();
+
+    EXPECT_THAT(judge_served(), IsSupersetOf(carried));
+    EXPECT_EQ(judge(data / "kubernetes" / "nodes"), carried);
+    EXPECT_THAT(carried, Contains(Pair("node01", "0"))) << "no node says which machines it has";
+    for (const auto* node : {"node01", "node02", "node03"}) {
+        label(node, "machine-type.node.kubevirt.io/q35", "true");
+    }
+    const auto with_machines = labels();
+    EXPECT_THAT(judge_served(), IsSupersetOf(with_machines));
+    EXPECT_THAT(with_machines, IsSupersetOf({Pair("node01", "100"), Pair("node02", "100"),
+                                             Pair("node03", "100")}));
+}
+
+TEST_F(BedJudgedNodesTest, NodesOfProfilesGetTheLevelsOfTheirDump) {
+    const auto map = scout::test::small_map();
+    const std::map<std::string, scout::test::HostSpec> hosts{
+        {"large", {.model = "Large", .usable = {"Large", "Small"}, .machines = {"q35"}}},
+        {"small", {.model = "Small", .usable = {"Small"}, .machines = {"q35"}}},
+        {"other", {.model = "Other", .vendor = "AMD", .usable = {"Other"}, .machines = {"q35"}}}};
+    for (const auto& [model, spec] : hosts) {
+        const auto name = "profiles-" + model;
+        json::object written{{"kubernetes.io/arch", "profiles"},
+                             {"kubevirt.io/schedulable", "true"}};
+        for (const auto& [key, value] :
+             migration::labeller_labels(scout::test::host(spec), {}, &map)) {
+            written[key] = value;
+        }
+        put(name, {{"metadata", {{"name", name}, {"labels", std::move(written)}}}});
+    }
+    const auto carried = labels();
+
+    EXPECT_THAT(judge_served(), IsSupersetOf(carried));
+    EXPECT_THAT(carried, ElementsAre(Pair("profiles-large", "0"), Pair("profiles-other", "0"),
+                                     Pair("profiles-small", "50")));
 }
 
 }  // namespace
