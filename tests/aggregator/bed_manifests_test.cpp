@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // daemonset/base on a real API server, and the cluster's side under the account that it makes.
+#include <chrono>
+#include <map>
 #include <string>
 
 #include <boost/json/array.hpp>
@@ -65,6 +67,20 @@ protected:
     /// The same of the aggregator's account and a node.
     [[nodiscard]] std::string refusal(const std::string& node, const json::object& patch) {
         return refusal(account("virt-scout-aggregator"), target(node), patch);
+    }
+    /// The first row that `kubectl get` shows of them, by column.
+    [[nodiscard]] std::map<std::string, json::value> table(const std::string& ours) {
+        const auto answer =
+            call(transport->send({.target = "/apis/virt-scout.io/v1alpha1/" + ours,
+                                  .accept = "application/json;as=Table;v=v1;g=meta.k8s.io"},
+                                 std::chrono::seconds{10}));
+        const auto table = json::parse(answer.value().body);
+        std::map<std::string, json::value> row;
+        for (const auto& column : table.at("columnDefinitions").as_array()) {
+            row.emplace(column.at("name").as_string(),
+                        table.at("rows").at(0).at("cells").at(row.size()));
+        }
+        return row;
     }
     /// What becomes of the first launcher pod of a host-model VM.
     [[nodiscard]] json::value dry_run_of_launcher(const std::string& arch) {
@@ -163,7 +179,36 @@ TEST_F(BedManifestsTest, TheAggregatorKeepsLabelsUnderItsAccount) {
                                               .object = {.space = {}, .name = "default"}}));
         return test::at(config, "/status/conditions/0/status") == "True";
     }));
+    const auto shown = table("scoutconfigs");
+    EXPECT_EQ(shown.at("In force"), "True");
+    EXPECT_EQ(shown.at("Layer"), "stock");
+    EXPECT_EQ(shown.at("Evacuation"), "observe");
+    EXPECT_TRUE(shown.at("Protecting").is_string());
     stop(std::move(side));
+}
+
+TEST_F(BedManifestsTest, KubectlKnowsOurKindsByShortNamesAndShowsWhatTellsThemApart) {
+    std::map<std::string, json::value> short_names;
+    const auto list = done(client->get_path("/apis/virt-scout.io/v1alpha1"));
+    for (const auto& resource : list.at("resources").as_array()) {
+        short_names.emplace(resource.at("name").as_string(), test::at(resource, "/shortNames"));
+    }
+    EXPECT_EQ(short_names.at("scoutconfigs"), json::array{"scout"});
+    EXPECT_EQ(short_names.at("cpuprofiles"), json::array{"cpup"});
+
+    const auto profile = scout::test::host({.model = "Small", .vendor = "V"});
+    const auto name = cluster::profile_name(profile);
+    const kube::Target object{.resource = kube::resources::cpu_profiles(),
+                              .object = {.space = {}, .name = name}};
+    done(client->apply(object, cluster::cpu_profile_body(profile).value(), {}));
+    const auto shown = table("cpuprofiles/" + name);
+    EXPECT_EQ(shown.at("Name"), json::value(json::string(name)));
+    EXPECT_EQ(shown.at("Architecture"), json::value(json::string(profile.arch)));
+    EXPECT_EQ(shown.at("Vendor"), "V");
+    EXPECT_EQ(shown.at("Host model"), "Small");
+    EXPECT_TRUE(shown.contains("Unused since"));
+    EXPECT_TRUE(shown.contains("Age"));
+    done(client->remove(object, {}));
 }
 
 TEST_F(BedManifestsTest, ALauncherPodIsToldTheLevelThatTheScoutConfigRequires) {

@@ -85,9 +85,16 @@ TEST_F(BedScoutConfigTest, TheServerRefusesWhatWouldNotBeObeyed) {
                 HasSubstr("less than or equal to 100"));
     EXPECT_THAT(refusal("default", placement({{"requireHostModelMigratabilityLevel", -1}})),
                 HasSubstr("greater than or equal to 0"));
-    EXPECT_THAT(refusal("default", placement({{"preferedHostModelMigratabilityLevel",
-                                               {{"level", 5}, {"weight", 0}}}})),
-                HasSubstr("greater than or equal to 1"));
+    const auto preferred = [&placement](int wanted, int weight) {
+        return placement(
+            {{"preferedHostModelMigratabilityLevel", {{"level", wanted}, {"weight", weight}}}});
+    };
+    EXPECT_EQ(refusal("default", preferred(0, 1)), "");
+    EXPECT_EQ(refusal("default", preferred(100, 100)), "");
+    EXPECT_THAT(refusal("default", preferred(5, 0)), HasSubstr("greater than or equal to 1"));
+    EXPECT_THAT(refusal("default", preferred(5, 101)), HasSubstr("less than or equal to 100"));
+    EXPECT_THAT(refusal("default", preferred(-1, 5)), HasSubstr("greater than or equal to 0"));
+    EXPECT_THAT(refusal("default", preferred(101, 5)), HasSubstr("less than or equal to 100"));
     EXPECT_THAT(
         refusal("default", placement({{"preferedHostModelMigratabilityLevel", {{"weight", 3}}}})),
         HasSubstr("level"));
