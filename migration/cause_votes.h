@@ -28,7 +28,7 @@ struct Testimony {
     /// Its VMI says otherwise, as of any other end of it or of its launcher, but that one ended
     /// well.
     bool guest_crashed = false;
-    bool ended = false;         ///< the launcher does not run any more
+    bool ended = false;  ///< the launcher does not run any more
 
     /// Once, however many say it.
     void say(std::string sentence);
