@@ -46,6 +46,11 @@ const MoveFacts* Evacuation::unfinished() const noexcept {
     return found != moves_.end() ? &*found : nullptr;
 }
 
+bool Evacuation::is_known(const std::string& move) const {
+    return std::any_of(moves_.begin(), moves_.end(),
+                       [&move](const auto& known) { return known.name == move; });
+}
+
 bool Evacuation::is_begun() const noexcept {
     return requested_ || may_be_requested() || is_marked_by_kubevirt() || is_replacing() ||
            unfinished() != nullptr;
@@ -80,6 +85,7 @@ void Evacuation::saw_vmi(VmiFacts facts, SteadyTime now) {
     }
     if (is_of_here(facts)) {
         vmi_ = std::move(facts);
+        note_late_mark(is_marked_by_kubevirt());
     }
     judge(now);
 }
@@ -120,6 +126,9 @@ void Evacuation::saw_moves(std::vector<MoveFacts> moves, SteadyTime now) {
         // A watch does not show it: it may be deleted, or the watch behind. A live list tells.
         moves_known_ = false;
     } else {
+        note_late_mark(std::any_of(moves.begin(), moves.end(), [this](const auto& move) {
+            return move.backs_off && !move.is_final() && !is_known(move.name);
+        }));
         moves_ = std::move(moves);
         moves_known_ = true;
     }

@@ -255,8 +255,10 @@ private:
     [[nodiscard]] bool is_last_question(SteadyTime now) const noexcept;
     [[nodiscard]] bool is_unheard(SteadyTime now) const;
     [[nodiscard]] bool mark_stays() const noexcept;
+    [[nodiscard]] bool is_known(const std::string& move) const;
     [[nodiscard]] bool was_deleted(const std::string& move) const;
     void note_deleted(const std::string& move);
+    void note_late_mark(bool seen) noexcept;
     [[nodiscard]] bool is_left_alone(const MoveFacts& move) const noexcept;
     [[nodiscard]] const MoveFacts* in_the_way() const;
     [[nodiscard]] std::optional<EvacuationOrder> removal() const;
@@ -326,6 +328,7 @@ private:
     bool requested_ = false;                   ///< a move, and it was accepted
     bool ours_ = false;                        ///< by a VMIM of ours
     bool perhaps_requested_ = false;           ///< one, and its answer was lost
+    unsigned marks_unanswered_ = 0;            ///< that may be set yet
     unsigned refusals_ = 0;                    ///< of one
     std::optional<SteadyTime> refused_since_;  ///< to be read
     std::string followed_;                     ///< name of the migration under way

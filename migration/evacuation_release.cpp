@@ -43,6 +43,18 @@ void Evacuation::note_deleted(const std::string& move) {
     }
 }
 
+/// What was asked for in a call that nobody has answered may be done after the mark was cancelled:
+/// by a mark, or by an evacuation that is made for it, this is seen. Once for each such call, so
+/// that a mark that others set again and again is not fought for ever.
+void Evacuation::note_late_mark(bool seen) noexcept {
+    const bool ends = state_ == EvacuationState::given_up || state_ == EvacuationState::released;
+    if (seen && ends && mark_cancelled_ && !cancel_refused_ && marks_unanswered_ > 0) {
+        --marks_unanswered_;
+        mark_cancelled_ = false;
+        listed_again_ = false;
+    }
+}
+
 /// One that was not handed off keeps no guest from shutting down.
 bool Evacuation::is_left_alone(const MoveFacts& move) const noexcept {
     return mark_stays() && move.phase < MovePhase::prepared;

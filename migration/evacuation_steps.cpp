@@ -223,9 +223,11 @@ void Evacuation::answered(const EvacuationOrder& order, StepOutcome outcome, Ste
         outcome = StepOutcome::unavailable;
     }
     if (outcome == StepOutcome::unavailable) {
-        perhaps_requested_ = perhaps_requested_ || order.step == EvacuationStep::stamp ||
-                             order.step == EvacuationStep::evict ||
-                             order.step == EvacuationStep::create_move;
+        const bool marks =
+            order.step == EvacuationStep::stamp || order.step == EvacuationStep::evict;
+        marks_unanswered_ += marks ? 1 : 0;
+        perhaps_requested_ =
+            perhaps_requested_ || marks || order.step == EvacuationStep::create_move;
         read_failed_ = read_failed_ || order.step == EvacuationStep::read_vmi;
         // What was true for the dry run need not be true later.
         would_be_marked_ = false;

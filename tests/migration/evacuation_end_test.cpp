@@ -157,24 +157,64 @@ TEST_F(EvacuationEndTest, AnEvictionThatIsUnderWayWhenItIsGivenUpIsTakenBack) {
     }
 }
 
-/// The API server may carry out what it was asked for long after nobody waits for its answer.
-TEST_F(EvacuationEndTest, AMoveThatComesOfAnUnansweredCallAfterAllWasTakenBackIsTakenBackToo) {
-    mark();
-    expect_read(movable());
-    expect_list({});
-    expect(Step::dry_run, StepOutcome::done);
-    expect(Step::evict, StepOutcome::unavailable);
-    machine.saw_outlook(moved_in(60min), now);
-    ASSERT_EQ(machine.state(), State::given_up);
-    pass(250ms);
-    expect(Step::cancel_mark, StepOutcome::done);
-    expect_list({});
-    ASSERT_EQ(machine.state(), State::released);
-    pass(1s);
-    EXPECT_FALSE(next());
-    moves({{.name = "k-1", .phase = MovePhase::running, .target_pod = "p-1"}});
+class EvacuationLateTest : public EvacuationFixture {
+protected:
+    /// The eviction was not answered, and all was taken back and released.
+    void release_unanswered() {
+        mark();
+        expect_read(movable());
+        expect_list({});
+        expect(Step::dry_run, StepOutcome::done);
+        expect(Step::evict, StepOutcome::unavailable);
+        machine.saw_outlook(moved_in(60min), now);
+        ASSERT_EQ(machine.state(), State::given_up);
+        pass(250ms);
+        expect(Step::cancel_mark, StepOutcome::done);
+        expect_list({});
+        ASSERT_EQ(machine.state(), State::released);
+        pass(1s);
+        EXPECT_FALSE(next());
+    }
+    void kubevirt_moves(const char* name, MovePhase phase) {
+        moves({{.name = name, .phase = phase, .target_pod = "p-1", .backs_off = true}});
+    }
+};
+
+/// The API server may carry out what it was asked for long after nobody waits for its answer. With
+/// the mark set KubeVirt would make another migration for each that is deleted.
+TEST_F(EvacuationLateTest, WhatComesOfAnUnansweredCallAfterAllWasTakenBackIsTakenBackToo) {
+    release_unanswered();
+    kubevirt_moves("k-1", MovePhase::running);
     EXPECT_EQ(machine.state(), State::released);
+    expect(Step::cancel_mark, StepOutcome::done);
     expect(Step::delete_move, StepOutcome::done, "k-1");
+    moves({});
+    expect_list({});
+    EXPECT_FALSE(next());
+}
+
+TEST_F(EvacuationLateTest, AMarkThatComesOfItIsCancelledOnce) {
+    release_unanswered();
+    kubevirt_marks();
+    expect(Step::cancel_mark, StepOutcome::done);
+    kubevirt_moves("k-1", MovePhase::pending);
+    expect(Step::delete_move, StepOutcome::done, "k-1");
+    moves({});
+    expect_list({});
+    EXPECT_FALSE(next());
+    machine.saw_vmi(movable(), now);
+    kubevirt_marks();
+    EXPECT_FALSE(next()) << "that is not of ours";
+}
+
+TEST_F(EvacuationLateTest, WhereNoMarkCanBeCancelledItIsNotTriedAgain) {
+    release_unanswered();
+    kubevirt_marks();
+    expect(Step::cancel_mark, StepOutcome::refused);
+    expect_list({});
+    kubevirt_moves("k-1", MovePhase::pending);
+    kubevirt_marks();
+    EXPECT_FALSE(next());
 }
 
 /// KubeVirt shows it as failed, with a deletionTimestamp, before it is gone.

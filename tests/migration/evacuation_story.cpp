@@ -87,6 +87,9 @@ void Story::begin() {
     was_listed_ = false;
     perhaps_made_ = false;
     cancelled_ = false;
+    marks_unanswered_ = 0;
+    late_is_known_ = false;
+    late_mark_at_.reset();
     given_up_at_.reset();
     knows_deletion_ = false;
     vetoed_ = false;
@@ -190,9 +193,14 @@ void Story::lose_or_find_leader() {
 /// Who gave it hears no answer any more.
 void Story::let_order_be_late() {
     if (order_ && world_.dice(2) == 0) {
-        late_ = order_;
-        late_at_ = world_.now + milliseconds{world_.dice(2000)};
+        put_off(*order_, milliseconds{world_.dice(2000)});
     }
+}
+
+void Story::put_off(const EvacuationOrder& order, milliseconds by) {
+    late_ = order;
+    late_at_ = world_.now + by;
+    late_is_known_ = true;
 }
 
 /// Its pod is deleted with a grace of its own, or the node shuts down.
@@ -317,6 +325,13 @@ void Story::carry_out(const EvacuationOrder& order) {
     // An answer may be lost behind its effect.
     const bool lost = world_.dice(15) == 0;
     lost_at_ = lost ? world_.now : lost_at_;
+    // Or before it, as long as a webhook may take.
+    if (lost && !late_ && world_.dice(2) == 0) {
+        put_off(order, milliseconds{world_.dice(10'000)});
+        // Whoever waits for it may give up.
+        duration_ = world_.dice(2) == 0 ? duration_ : milliseconds{10min};
+        return answer(order, Outcome::unavailable);
+    }
     if (order.step == Step::read_vmi && !lost) {
         knows_deletion_ = knows_deletion_ || !world_.exists || world_.vmi.deleting;
         machine_->read_vmi(world_.exists ? std::optional{world_.vmi} : std::nullopt, world_.now);
@@ -339,21 +354,29 @@ void Story::answer(const EvacuationOrder& order, Outcome outcome) {
     perhaps_made_ =
         perhaps_made_ || (order.step == Step::create_move && outcome == Outcome::unavailable);
     dry_run_said_so_ = order.step == Step::dry_run && done;
-    const bool begins =
-        order.step == Step::stamp || order.step == Step::evict || order.step == Step::create_move;
+    const bool marks = order.step == Step::stamp || order.step == Step::evict;
+    const bool begins = marks || order.step == Step::create_move;
+    marks_unanswered_ += marks && outcome == Outcome::unavailable ? 1 : 0;
+    marks_unanswered_ -= cancelled_ && order.step == Step::cancel_mark && done ? 1 : 0;
     cancelled_ = (cancelled_ && !begins) || (order.step == Step::cancel_mark && done);
     machine_->answered(order, outcome, world_.now);
 }
 
-/// A new leader knows nothing of it, and nobody can take it back who does not know of it.
+/// Who was not answered expects it; an agent that began anew knows nothing of it, and nobody can
+/// take back what he does not know of.
 void Story::carry_out_late() {
     if (!late_ || world_.now < late_at_ || !world_.api_up) {
         return;
     }
     ++counts_.late;
     const auto order = *std::exchange(late_, std::nullopt);
-    excused_ = excused_ || machine_->is_over() || machine_->state() == EvacuationState::given_up;
+    const bool ends = machine_->is_over() || machine_->state() == EvacuationState::given_up;
+    excused_ = excused_ || (ends && !late_is_known_);
+    late_done_at_ = world_.now;
     effect(order);
+    if (ends && late_is_known_ && !world_.vmi.marked_node.empty()) {
+        late_mark_at_ = world_.now;
+    }
 }
 
 Outcome Story::effect(const EvacuationOrder& order) {

@@ -14,18 +14,19 @@ namespace scout::migration {
 struct StoryCounts {
     unsigned moved = 0;
     unsigned restarts = 0;
-    unsigned checked = 0;    ///< reserves
-    unsigned kept = 0;       ///< of those the ones whose abort was quick enough
-    unsigned slow = 0;       ///< aborts that were not through when the reserve began
-    unsigned replaced = 0;   ///< migrations in back-off that one of ours took the place of
-    unsigned modes = 0;      ///< changes of the mode while it was not over
-    unsigned leaders = 0;    ///< that were lost meanwhile
-    unsigned late = 0;       ///< orders of a leader or an agent before, done after it was gone
-    unsigned rivals = 0;     ///< migrations by users
-    unsigned shortened = 0;  ///< budgets, meanwhile
-    unsigned shutdowns = 0;  ///< of those the ones that take virt-handler along
-    unsigned escalated = 0;  ///< policies that were made
-    unsigned in_vain = 0;    ///< moves that such a policy should have been there for, and was not
+    unsigned checked = 0;     ///< reserves
+    unsigned kept = 0;        ///< of those the ones whose abort was quick enough
+    unsigned slow = 0;        ///< aborts that were not through when the reserve began
+    unsigned replaced = 0;    ///< migrations in back-off that one of ours took the place of
+    unsigned modes = 0;       ///< changes of the mode while it was not over
+    unsigned leaders = 0;     ///< that were lost meanwhile
+    unsigned late = 0;        ///< orders of a leader or an agent before, done after it was gone
+    unsigned late_marks = 0;  ///< of those the marks that are told to go though all was taken back
+    unsigned rivals = 0;      ///< migrations by users
+    unsigned shortened = 0;   ///< budgets, meanwhile
+    unsigned shutdowns = 0;   ///< of those the ones that take virt-handler along
+    unsigned escalated = 0;   ///< policies that were made
+    unsigned in_vain = 0;     ///< moves that such a policy should have been there for, and was not
 };
 
 /// The evacuation against a KubeVirt that behaves as the dossier says, with everything happening to
@@ -52,6 +53,7 @@ private:
     void lose_or_find_leader();
     void shorten();
     void let_order_be_late();
+    void put_off(const EvacuationOrder& order, milliseconds by);
     void evict_once_more();
     void make_rival();
     void look();
@@ -69,6 +71,7 @@ private:
     void call_hook();
     void check();
     void check_vain_move();
+    void check_late_mark();
     void check_reserve(SteadyTime stop_by);
     void check_end();
     void check_closing() const;
@@ -97,6 +100,9 @@ private:
     std::optional<EvacuationOrder> order_;
     std::optional<EvacuationOrder> late_;  ///< was answered for as lost, and is done all the same
     SteadyTime late_at_{};
+    bool late_is_known_ = false;  ///< to who gave it: it was not answered
+    SteadyTime late_done_at_{};
+    std::optional<SteadyTime> late_mark_at_;  ///< came of one that was given up or over
     Step last_step_ = Step::read_vmi;
     bool dry_run_said_so_ = false;  ///< that it would be marked, just before
     SteadyTime answer_at_{};
@@ -110,8 +116,9 @@ private:
     bool excused_ = false;  ///< something was begun after all was taken back
     bool was_listed_ = false;
     bool told_unfinished_ = false;
-    bool perhaps_made_ = false;  ///< a migration, and nothing was listed since
-    bool cancelled_ = false;     ///< the mark, and nobody has set it since
+    bool perhaps_made_ = false;      ///< a migration, and nothing was listed since
+    bool cancelled_ = false;         ///< the mark, and nobody has set it since
+    unsigned marks_unanswered_ = 0;  ///< orders that set one: it may come after it was cancelled
     bool knows_deletion_ = false;
     bool marked_again_ = false;
     bool vetoed_ = false;
