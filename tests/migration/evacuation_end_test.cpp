@@ -175,6 +175,12 @@ protected:
         pass(1s);
         EXPECT_FALSE(next());
     }
+    /// It was on its way from another node before, and is no evacuation of this one.
+    static VmiFacts marked_elsewhere() {
+        auto facts = movable();
+        facts.marked_node = "n7";
+        return facts;
+    }
     void kubevirt_moves(const char* name, MovePhase phase) {
         moves({{.name = name, .phase = phase, .target_pod = "p-1", .backs_off = true}});
     }
@@ -205,6 +211,22 @@ TEST_F(EvacuationLateTest, AMarkThatComesOfItIsCancelledOnce) {
     machine.saw_vmi(movable(), now);
     kubevirt_marks();
     EXPECT_FALSE(next()) << "that is not of ours";
+}
+
+/// KubeVirt answers that each time with an error.
+TEST_F(EvacuationLateTest, AMarkOfAnotherNodeIsNotCancelled) {
+    mark();
+    expect_read(marked_elsewhere());
+    expect_list({});
+    expect(Step::create_move, StepOutcome::unavailable);
+    machine.saw_outlook(moved_in(60min), now);
+    ASSERT_EQ(machine.state(), State::given_up);
+    pass(250ms);
+    expect_list({{.name = "ours", .phase = MovePhase::pending, .target_pod = {}}});
+    expect(Step::delete_move, StepOutcome::done, "ours");
+    moves({});
+    expect_list({});
+    EXPECT_EQ(machine.state(), State::released);
 }
 
 TEST_F(EvacuationLateTest, WhereNoMarkCanBeCancelledItIsNotTriedAgain) {
