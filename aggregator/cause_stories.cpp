@@ -71,6 +71,11 @@ Result<cluster::CauseStory> CauseStories::tell(const Question& question) const {
     if (!sources_.vmis.synced() || !sources_.launchers.synced()) {
         return fail(Errc::unavailable, "VMIs and launchers have not been read yet");
     }
+    for (const auto* reflector : {&sources_.vmis.reflector(), &sources_.launchers.reflector()}) {
+        if (reflector->grows_stale()) {
+            return fail(Errc::unavailable, reflector->trouble());
+        }
+    }
     auto story = question.kind == Kind::pod_why ? of_pod(question) : of_vmi(question);
     if (story && !question.may_see_nodes) {
         const auto slash = story->vmi.find('/') + 1;

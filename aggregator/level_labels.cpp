@@ -196,10 +196,13 @@ void LevelLabels::look_at(const std::string& node) {
     }
 }
 
+/// By what is stale a label that is right may be made wrong, and a wrong one be left.
+bool LevelLabels::rests_on_stale() const noexcept {
+    return sources_.nodes.reflector().grows_stale() || sources_.settings.grows_stale();
+}
+
 void LevelLabels::start_writes() {
-    // By what is stale a label that is right may be made wrong, and a wrong one be left.
-    if (!plan_ || !sources_.elector.leads() || sources_.nodes.reflector().grows_stale() ||
-        sources_.settings.grows_stale()) {
+    if (!plan_ || !sources_.elector.leads() || rests_on_stale()) {
         return;
     }
     for (auto& each : plan_->take(clock_.steady())) {
@@ -253,8 +256,9 @@ Task<Status> LevelLabels::send(cluster::LabelPlan::Write write) {
 }
 
 std::chrono::milliseconds LevelLabels::longest_sleep() const {
-    // Nobody rings when a right turns out to be missing.
-    auto wait = std::chrono::milliseconds{synced() ? longest_wait : unread_wait};
+    // Nobody rings when a right turns out to be missing, or is there again.
+    const bool readable = synced() && !rests_on_stale();
+    auto wait = std::chrono::milliseconds{readable ? longest_wait : unread_wait};
     const auto shorten = [&wait](auto until, auto now) {
         const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - now);
         wait = std::clamp(left, 0ms, wait);
@@ -264,7 +268,7 @@ std::chrono::milliseconds LevelLabels::longest_sleep() const {
         shorten(*due, clock_.wall());
     }
     // A leader that lost is told so by the elector.
-    const bool writes = plan_ && synced() && sources_.elector.leads();
+    const bool writes = plan_ && readable && sources_.elector.leads();
     if (const auto due = writes ? plan_->next() : std::nullopt) {
         shorten(*due, clock_.steady());
     }

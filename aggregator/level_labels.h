@@ -84,6 +84,7 @@ private:
     void begin_plan();
     void look_at(const std::string& node);
     void start_writes();
+    [[nodiscard]] bool rests_on_stale() const noexcept;
     [[nodiscard]] Task<> write(cluster::LabelPlan::Write write, std::uint64_t term);
     [[nodiscard]] Task<Status> send(cluster::LabelPlan::Write write);
     void say_failure(const std::string& node, const Error& error);

@@ -66,7 +66,7 @@ public:
             target.find("/cpuprofiles") != std::string::npos ||
             target.find("/scoutconfigs") != std::string::npos) {
             const unsigned status =
-                target.find("/cpuprofiles") == std::string::npos ? 404 : profiles.load();
+                target.find("/cpuprofiles") == std::string::npos ? settings : profiles;
             peer.say(scout::test::answer(
                 status,
                 scout::test::status_json(status, status == 404 ? "NotFound" : "Forbidden")));
@@ -81,7 +81,9 @@ public:
         return false;
     }
 
-    std::atomic<unsigned> profiles = 404;  ///< what is answered to who would read CPUProfiles
+    /// What is answered to who would read CPUProfiles, and ScoutConfigs and KubeVirts.
+    std::atomic<unsigned> profiles = 404;
+    std::atomic<unsigned> settings = 404;
 
     [[nodiscard]] std::map<std::string, std::string> written() const {
         const std::lock_guard lock(lock_);
@@ -209,6 +211,34 @@ TEST_F(LevelLabelsTest, WithoutTheRightToReadProfilesTheTruthLayerWaits) {
     EXPECT_TRUE(cluster.written().empty());
     EXPECT_FALSE(side.facts().synced);
     cluster.profiles = 404;
+    EXPECT_TRUE(run_until([this] { return cluster.written().size() == 2; }));
+    scout::test::run_until_done(loop, side.stop());
+}
+
+TEST_F(LevelLabelsTest, WhatMayNotBeReadAnyMoreIsWaitedForInPeace) {
+    auto patient = settings();
+    patient.following.slow_retry = 100ms;
+    ClusterSide side(loop.get_executor(), std::move(patient), clock);
+    ASSERT_TRUE(side.start());
+    ASSERT_TRUE(run_until([&side] { return side.facts().leads && side.facts().synced; }));
+    cluster.settings = 403;
+    ASSERT_TRUE(run_until([&side] {
+        const auto trouble = side.facts().trouble;
+        return trouble.find("scoutconfigs") != std::string::npos &&
+               trouble.find("kubevirts") != std::string::npos;
+    }));
+    ASSERT_TRUE(cluster.written().empty());
+
+    // Two writes are due a second after it leads, and stay so.
+    std::size_t turns = 0;
+    for (const auto end = clock.steady() + 3s; clock.steady() < end;) {
+        loop.restart();
+        turns += loop.run_for(100ms);
+    }
+
+    EXPECT_LT(turns, 3'000U) << "the loop has nothing to do";
+    EXPECT_TRUE(cluster.written().empty());
+    cluster.settings = 404;
     EXPECT_TRUE(run_until([this] { return cluster.written().size() == 2; }));
     scout::test::run_until_done(loop, side.stop());
 }
