@@ -103,8 +103,8 @@ std::optional<EvacuationOrder> Evacuation::taking_back() const {
     // A mark of another node is not ours: KubeVirt answers a cancel of it for this one with an
     // error.
     const bool anothers = vmi_ && !vmi_->marked_node.empty() && !is_marked_by_kubevirt();
-    const bool marked = is_marked_by_kubevirt() || (requested_ && !ours_) ||
-                        (perhaps_requested_ && !(anothers && marks_unanswered_ == 0));
+    const bool marked =
+        is_marked_by_kubevirt() || (requested_ && !ours_) || (perhaps_requested_ && !anothers);
     const bool in_vain = vmi_ && vmi_->node_gone;
     if (marked && !mark_cancelled_ && !announced && !in_vain) {
         return EvacuationOrder{EvacuationStep::cancel_mark, {}};

@@ -213,6 +213,22 @@ TEST_F(EvacuationLateTest, AMarkThatComesOfItIsCancelledOnce) {
     EXPECT_FALSE(next()) << "that is not of ours";
 }
 
+/// A stamp of ours that nobody answered would show as our own mark.
+TEST_F(EvacuationLateTest, AMarkOfAnotherNodeIsNotCancelledForAStampEither) {
+    auto stamping = settings();
+    stamping.stamp = true;
+    use(stamping);
+    mark();
+    expect_read(marked_elsewhere());
+    expect_list({});
+    expect(Step::stamp, StepOutcome::unavailable);
+    machine.saw_outlook(moved_in(60min), now);
+    ASSERT_EQ(machine.state(), State::given_up);
+    pass(250ms);
+    expect_list({});
+    EXPECT_EQ(machine.state(), State::released);
+}
+
 /// KubeVirt answers that each time with an error.
 TEST_F(EvacuationLateTest, AMarkOfAnotherNodeIsNotCancelled) {
     mark();
