@@ -130,6 +130,9 @@ private:
     /// Its launcher is a new one on that node from now on, and none on its own any more.
     void take_room(const kube::Vmi& vmi, const std::string& node) {
         auto told = std::make_shared<SchedulingObjects>(*objects_.scheduling);
+        std::erase_if(told->pods, [this, &vmi](const ScheduledPod& pod) {
+            return is_target_of(pod.pod, vmi, objects_);
+        });
         const auto launcher =
             std::find_if(told->pods.begin(), told->pods.end(), [&vmi](const ScheduledPod& pod) {
                 const auto owner = pod.pod.labels.find("kubevirt.io/created-by");

@@ -63,7 +63,7 @@ std::vector<migration::NodeFindings> check_labels(const Objects& objects, WallTi
     if (kubevirt != nullptr) {
         for (const auto& node : labelled.nodes) {
             const auto arch = migration::stock_node(node.labels).arch;
-            check.machine_types[arch] = machine_type_for(arch, options, objects.kubevirts);
+            check.machine_types[arch] = default_machine(objects.kubevirts, arch);
         }
     }
     auto findings = migration::check_labels(labelled.nodes, check);

@@ -60,6 +60,13 @@ std::string older_vm(const Records& records, const kube::VmiRecord& vmi, WallTim
     return {};
 }
 
+/// Of a VM whose launchers are called like its own, or of its own.
+bool may_be_earlier(const std::vector<LauncherSeen>& launchers) {
+    return std::any_of(launchers.begin(), launchers.end(), [](const LauncherSeen& each) {
+        return each.pod == nullptr && !each.perhaps_of.empty();
+    });
+}
+
 std::string sign_in_events(const Records& records, const kube::VmiRecord& vmi,
                            const std::vector<LauncherSeen>& launchers) {
     std::string ended;
@@ -100,6 +107,12 @@ UnseenEnd unseen_end(const Records& records, const kube::VmiRecord& vmi,
     auto sign = sign_in_events(records, vmi, launchers);
     if (begin && sign.empty()) {
         sign = sign_in_moves(records, vmi, *begin);
+    }
+    if (sign.empty() && may_be_earlier(launchers)) {
+        return {.why = {},
+                .perhaps =
+                    "nothing ends the launcher that it has; Events tell of one that may "
+                    "have been its own before, or another VM's"};
     }
     if (sign.empty()) {
         return {.why = {}, .perhaps = begin ? older_vm(records, vmi, *begin) : std::string{}};

@@ -26,7 +26,16 @@ std::string_view label_of(const scheduling::Pod& pod, const char* key) {
     return found == pod.labels.end() ? std::string_view{} : std::string_view{found->second};
 }
 
-/// One that a migration left behind is none: it takes its place for as long as it is there.
+scheduling::Cluster without_targets_of(const kube::Vmi& vmi, const Objects& objects) {
+    auto cluster = scheduling_cluster(*objects.scheduling, objects.nodes, objects.namespaces);
+    std::erase_if(cluster.pods, [&vmi, &objects](const scheduling::Pod& pod) {
+        return is_target_of(pod, vmi, objects);
+    });
+    return cluster;
+}
+
+}  // namespace
+
 bool is_target_of(const scheduling::Pod& pod, const kube::Vmi& vmi, const Objects& objects) {
     if (label_of(pod, "kubevirt.io/created-by") != vmi.meta.uid || pod.node == vmi.node.view()) {
         return false;
@@ -41,16 +50,6 @@ bool is_target_of(const scheduling::Pod& pod, const kube::Vmi& vmi, const Object
         return migration.meta.uid == uid && !migration.is_final();
     });
 }
-
-scheduling::Cluster without_targets_of(const kube::Vmi& vmi, const Objects& objects) {
-    auto cluster = scheduling_cluster(*objects.scheduling, objects.nodes, objects.namespaces);
-    std::erase_if(cluster.pods, [&vmi, &objects](const scheduling::Pod& pod) {
-        return is_target_of(pod, vmi, objects);
-    });
-    return cluster;
-}
-
-}  // namespace
 
 SchedulingView::SchedulingView(const Objects& objects)
     : objects_(objects),

@@ -12,6 +12,11 @@
 
 namespace scout::cluster {
 
+/// The pod is the target of a migration of that VMI that is under way. One that a migration left
+/// behind is none: it takes its place for as long as it is there.
+[[nodiscard]] bool is_target_of(const migration::scheduling::Pod& pod, const kube::Vmi& vmi,
+                                const Objects& objects);
+
 /// The objects of one moment as the scheduler sees them, made ready for many VMIs. Refers to them;
 /// they must have their `scheduling`.
 class SchedulingView {

@@ -31,8 +31,8 @@ Change opening(const Reason& reason) {
     if (reason.keys.empty()) {
         return {1, "uncordon it"};
     }
-    if (is_of_the_nodes_state(reason)) {
-        return {64, "mend what keeps it from being ready"};
+    if (speaks_of("node.kubernetes.io/not-ready")) {
+        return {32, "mend what keeps it from being ready"};
     }
     if (speaks_of(label::schedulable)) {
         return {64, "see why virt-handler does not run there"};
@@ -90,8 +90,8 @@ std::optional<Way> way_to(const NodeAnswer& answer) {
         if (!change) {
             return std::nullopt;
         }
-        way.cost += change->cost;
         if (words.insert(change->words).second) {
+            way.cost += change->cost;
             way.text += (way.text.empty() ? "" : ", and ") + std::string{change->words};
         }
     }

@@ -161,12 +161,13 @@ class CauseOfLongNamesTest : public CauseStoryTest {
 protected:
     CauseOfLongNamesTest() {
         add_one(one, "one-uid", "pod-1", "11111", "Running");
+        add_event("2026-03-02T04:00:00Z", "Evicted", "The node was low on resource: memory. ");
+    }
+    void add_event(const std::string& at, const std::string& reason, const std::string& message) {
         add("apiVersion: v1\nkind: Event\nmetadata: {name: e, namespace: ns}\n"
             "involvedObject: {kind: Pod, namespace: ns, name: " +
-            pod_name("22222") +
-            ", uid: pod-2}\nreason: Evicted\n"
-            "message: 'The node was low on resource: memory. '\n"
-            "lastTimestamp: '2026-03-02T04:00:00Z'\n");
+            pod_name("22222") + ", uid: pod-2}\nreason: " + reason + "\nmessage: '" + message +
+            "'\nlastTimestamp: '" + at + "'\n");
     }
     static std::string pod_name(const std::string& suffix) {
         return "virt-launcher-" + std::string(44, 'b') + suffix;
@@ -212,6 +213,20 @@ TEST_F(CauseOfLongNamesTest, WhoseItWasIsNotCertainIfSeveralMayHaveHadIt) {
     EXPECT_FALSE(told.certain);
     ASSERT_GT(told.evidence.size(), 1U);
     EXPECT_THAT(told.evidence[1], HasSubstr("may have been of VM " + other));
+}
+
+/// Whose it was decides whether there was one before this VMI.
+TEST_F(CauseOfLongNamesTest, ALauncherThatMayHaveBeenItsOwnBeforeLeavesItOpen) {
+    files = 0;  // an hour before this VMI, by nobody knows what
+    add_one(one, "one-uid", "pod-1", "11111", "Running");
+    add_event("2026-03-02T02:00:00Z", "Killing", "Stopping container compute");
+    add_one(other, "two-uid", "pod-3", "33333", "Running");
+
+    const auto told = story("ns/" + one).answer;
+
+    EXPECT_EQ(told.cause, std::nullopt);
+    EXPECT_FALSE(told.certain);
+    EXPECT_THAT(told.evidence.front(), HasSubstr("may have been its own before"));
 }
 
 TEST_F(CauseStoryTest, AMarkIsToldWhileNoMigrationRuns) {

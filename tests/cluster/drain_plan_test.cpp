@@ -288,6 +288,26 @@ TEST_F(DrainPlanTest, WhatMovesAlreadyGoesWhereItGoes) {
     EXPECT_EQ(answer.steps.front().why, "it moves there already");
 }
 
+/// Its migration has a target pod, and its VMI does not tell of it yet.
+TEST_F(DrainPlanTest, WhatBeginsToMoveTakesRoomOnce) {
+    add("moving", 5);
+    auto target = told.pods.back();
+    target.meta.name = target.pod.name = "l-target";
+    target.pod.node = "b";
+    target.pod.labels["kubevirt.io/migrationJobUID"] = "m";
+    kube::Migration move;
+    move.meta = {.space = text("shop"), .name = "move", .uid = "m", .version = "1"};
+    move.vmi_name = text("moving");
+    move.phase = text("Scheduled");
+    objects.migrations.push_back(move);
+    told.pods.push_back(target);
+    add("other", 3);
+    add("third", 3);
+
+    EXPECT_THAT(steps(plan()), ElementsAre("shop/moving > c", "shop/other > b", "shop/third > b"))
+        << "its target on b is none any more";
+}
+
 TEST_F(DrainPlanTest, WithoutAnyVmiItIsSaidThatNoneIsKnown) {
     EXPECT_THAT(plan().notes, testing::Contains(HasSubstr("no VMIs at all are known")));
 }

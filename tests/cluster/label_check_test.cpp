@@ -60,12 +60,15 @@ TEST(LabelCheckTest, TheMachineTypeThatVmsGetIsAskedFor) {
     Objects objects{.nodes = {test::node_object("n1")}};
     auto kubevirt = test::kubevirt_object();
     objects.kubevirts = {kubevirt};
-    EXPECT_THAT(told(check_labels(objects, now, {})), IsEmpty());
+    EXPECT_THAT(told(check_labels(objects, now, {.machine_type = "pc-q35-rhel9.4.0"})), IsEmpty())
+        << "what is asked about is no default";
 
-    const auto other = check_labels(objects, now, {.machine_type = "pc-q35-rhel9.4.0"});
+    kubevirt.machine = kube::SharedText{"pc-q35-rhel9.4.0"};
+    objects.kubevirts = {kubevirt};
 
-    EXPECT_THAT(told(other), ElementsAre("n1: warning missing-machine-type: "
-                                         "machine-type.node.kubevirt.io/pc-q35-rhel9.4.0"));
+    EXPECT_THAT(told(check_labels(objects, now, {})),
+                ElementsAre("n1: warning missing-machine-type: "
+                            "machine-type.node.kubevirt.io/pc-q35-rhel9.4.0"));
 }
 
 TEST(LabelCheckTest, ALevelThatTheOtherLabelsDoNotComeToIsTold) {

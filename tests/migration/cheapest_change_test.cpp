@@ -51,8 +51,10 @@ TEST(CheapestChangeTest, OnlyACordonIsTakenAway) {
     EXPECT_EQ(closed({"node.kubernetes.io/not-ready"}),
               "on a: mend what keeps it from being ready");
     EXPECT_EQ(closed({"kubevirt.io/schedulable"}), "on a: see why virt-handler does not run there");
-    EXPECT_EQ(closed({"zone"}),
-              "on a: change what the KubeVirt object asks of nodes, or the node's labels");
+    const auto* const asked =
+        "on a: change what the KubeVirt object asks of nodes, or the node's labels";
+    EXPECT_EQ(closed({"zone"}), asked);
+    EXPECT_EQ(closed({"node.kubernetes.io/instance-type"}), asked) << "no state of the node";
 }
 
 /// It says what is wrong with the node: a VM that tolerated it would go there all the same.
@@ -72,6 +74,18 @@ TEST(CheapestChangeTest, ATaintOfANodesStateIsMendedAndNotTakenAway) {
     EXPECT_EQ(
         change({tainted("node.kubernetes.io/not-ready"), refused("b", {ReasonCode::resources})}),
         "on b: move other pods away");
+}
+
+/// A node that is not ready has the taint that says so, too.
+TEST(CheapestChangeTest, ANodeThatIsNotReadyIsCheaperThanARestart) {
+    auto answer = refused("a", {});
+    for (const auto code : {ReasonCode::taint, ReasonCode::unschedulable}) {
+        refuse(answer.comparison, {.code = code,
+                                   .layer = Layer::stock,
+                                   .text = "x",
+                                   .keys = {"node.kubernetes.io/not-ready"}});
+    }
+    EXPECT_EQ(change({refused("b", {ReasonCode::stale_selector}), answer}).substr(0, 5), "on a:");
 }
 
 TEST(CheapestChangeTest, WhatNoChangeMendsIsNoWay) {
