@@ -179,7 +179,7 @@ bool CpuProfiles::may_make_for(const std::string& node) const {
 void CpuProfiles::count_made_for(const std::string& node) {
     if (++made_for_[node] == most_made_for_node) {
         spdlog::warn(
-            "node tells of another CPU again and again: no more of them are kept within a "
+            "node tells of another CPU again and again: no further one is kept within a "
             "day node={} profiles={}",
             log_value(node), most_made_for_node);
     }

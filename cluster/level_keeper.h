@@ -75,7 +75,7 @@ public:
     [[nodiscard]] std::vector<Change> take_changes();
 
     /// Of the architecture; empty: of the one with the highest level, of equals the one with most
-    /// nodes. With at most so many names.
+    /// nodes.
     [[nodiscard]] LevelStanding standing(std::string_view arch) const;
 
     [[nodiscard]] std::size_t nodes() const noexcept { return nodes_.size(); }

@@ -264,6 +264,13 @@ auto status_into(Vmi& vmi, ActivePods& active_pods, QuantityText& memory, DiskTe
                   Nested{"topologyHints", Field{"tscFrequency", vmi.tsc_hz}}};
 }
 
+auto metadata_into(Vmi& vmi, Controlled& controlled) {
+    return metadata(vmi.meta, Field{"labels", vmi.labels}, Field{"deletionTimestamp", vmi.deletion},
+                    Field{"ownerReferences", controlled},
+                    Nested{"annotations", Field{"kubevirt.io/eviction-source", vmi.eviction_source},
+                           Field{grace_key, vmi.wanted_grace}});
+}
+
 }  // namespace
 
 Result<Vmi> decode_vmi(JsonObject& object) {
@@ -298,12 +305,8 @@ Result<Vmi> decode_vmi(JsonObject& object) {
         Field{"livenessProbe", liveness},
         Field{"nodeSelector", vmi.node_selector},
         Field{"volumes", disks.volumes}};
-    auto status = object.read(
-        metadata(vmi.meta, Field{"labels", vmi.labels}, Field{"deletionTimestamp", vmi.deletion},
-                 Field{"ownerReferences", controlled},
-                 Nested{"annotations", Field{"kubevirt.io/eviction-source", vmi.eviction_source},
-                        Field{grace_key, vmi.wanted_grace}}),
-        spec, status_into(vmi, active_pods, memory_now, disks, ended));
+    auto status = object.read(metadata_into(vmi, controlled), spec,
+                              status_into(vmi, active_pods, memory_now, disks, ended));
     demands.tell(vmi);
     disks.tell(vmi, demands.devices.disks);
     vmi.memory = memory.best();

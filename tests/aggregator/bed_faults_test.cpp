@@ -279,7 +279,7 @@ private:
     pid_t pid_;
 };
 
-/// A write that was under way when its process was killed is seen in the node by the next leader.
+/// A write that was done when its process was killed is seen in the node by the next leader.
 TEST_F(BedFaultsTest, WhenTheLeaderIsKilledInItsFirstFillAnotherEndsItWithinTwentySecondsMore) {
     constexpr int many = 300;
     settle_others();
@@ -289,9 +289,9 @@ TEST_F(BedFaultsTest, WhenTheLeaderIsKilledInItsFirstFillAnotherEndsItWithinTwen
     FaultProxy proxy(loop, access);
     const auto space = new_space();
     Leader leader(settings(proxy.access(), space));
-    ASSERT_TRUE(run_until([&] { return writes_by_node(proxy).size() >= 30; }));
+    ASSERT_TRUE(run_until([&] { return !writes_by_node(proxy).empty(); }));
     auto side = start(proxy.access(), space);
-    ASSERT_TRUE(run_until([&] { return side->facts().synced; }));
+    ASSERT_TRUE(run_until([&] { return writes_by_node(proxy).size() >= 30; }));
 
     leader.kill();
     ASSERT_LT(writes_by_node(proxy).size(), std::size_t{many});
@@ -299,9 +299,13 @@ TEST_F(BedFaultsTest, WhenTheLeaderIsKilledInItsFirstFillAnotherEndsItWithinTwen
     ASSERT_TRUE(run_until([&] { return side->facts().leads; }));
     ASSERT_TRUE(settle(*side));
 
+    // What was under way when it was killed may have come to nothing.
+    std::size_t twice = 0;
     for (const auto& [node, times] : writes_by_node(proxy)) {
-        EXPECT_EQ(times, 1) << node;
+        EXPECT_LE(times, 2) << node;
+        twice += times > 1 ? 1U : 0U;
     }
+    EXPECT_LE(twice, cluster::LabelPlanRules{}.under_way);
     EXPECT_EQ(writes_by_node(proxy).size(), std::size_t{many});
     for (int i = 0; i < many; ++i) {
         const auto node = "killed-" + std::to_string(i);

@@ -26,7 +26,6 @@ using std::chrono::seconds;
 using test::cordon;
 using test::node_object;
 using test::plain_labels;
-using testing::ElementsAre;
 using testing::IsEmpty;
 
 const WallTime start{std::chrono::hours{500'000}};

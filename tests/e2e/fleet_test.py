@@ -138,10 +138,13 @@ class FleetTest(ClusterTest):
         self.api.merge(f"{NODES}/{node}", {"metadata": {"labels": gone | self.labels_of(f"{after}.xml")}})
         return self.kinds | {node: after}
 
+    def run_scoutctl(self, *words, kubeconfig=None):
+        return subprocess.run([self.bin / "scoutctl", *words, "--kubeconfig", kubeconfig or self.kubeconfig],
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+
     def scoutctl(self, *words, code=CAN, kubeconfig=None):
         """What it prints, or says on stderr where it fails."""
-        done = subprocess.run([self.bin / "scoutctl", *words, "--kubeconfig", kubeconfig or self.kubeconfig],
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+        done = self.run_scoutctl(*words, kubeconfig=kubeconfig)
         self.assertEqual(done.returncode, code, f"{words}: {done.stdout}{done.stderr}")
         return done.stderr if code == ERROR else done.stdout
 
@@ -273,7 +276,10 @@ class FleetTest(ClusterTest):
         self.gather_view()
         self.kubectl("create", "rolebinding", "-n", "shop", "viewer", "--clusterrole=view",
                      f"--serviceaccount={SPACE}:viewer")
-        where = self.scoutctl("where", "shop/web", "--aggregator", "kube:", kubeconfig=viewer)
+        # The API server hears of rights a moment later.
+        question = ("where", "shop/web", "--aggregator", "kube:")
+        self.until(lambda: self.run_scoutctl(*question, kubeconfig=viewer).returncode == CAN)
+        where = self.scoutctl(*question, kubeconfig=viewer)
         self.assertIn("can go to 4 of 5 nodes", where)
         self.assertNotRegex(where, "|".join(self.nodes), "who may not list nodes is not told their names")
         said = self.scoutctl("where", "vault/web", "--aggregator", "kube:", kubeconfig=viewer, code=ERROR)

@@ -5,9 +5,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -17,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "kube/informer.h"
 #include "kube/objects/bare_object.h"
 #include "tests/kube/bed_fixture.h"
@@ -96,7 +95,8 @@ private:
             if (::write(told, line.data(), line.size()) > 0) {
                 ::pause();
             }
-        } catch (const std::exception&) {  // the other end reads nothing
+        } catch (const std::exception& error) {  // the other end reads nothing
+            std::cerr << error.what() << '\n';
         }
         ::_exit(1);
     }
@@ -109,9 +109,8 @@ private:
 std::size_t processes_with(const std::string& text) {
     std::size_t found = 0;
     for (const auto& each : std::filesystem::directory_iterator("/proc")) {
-        std::ifstream file(each.path() / "cmdline");
-        const std::string words{std::istreambuf_iterator<char>(file), {}};
-        found += words.find(text) == std::string::npos ? 0U : 1U;
+        const auto words = read_file(each.path() / "cmdline");  // not of one that ends meanwhile
+        found += words && words->find(text) != std::string::npos ? 1U : 0U;
     }
     return found;
 }
