@@ -265,7 +265,7 @@ TEST_F(PlacementAdmissionTest, ALevelThatNoNodeHasIsToldToTheVmi) {
     EXPECT_NE(patch_of(response), "");
     EXPECT_THAT(warnings_of(response),
                 ElementsAre(HasSubstr("51 or above, which the KubeVirt object requires; the best "
-                                      "there is is 50, on a, b;")));
+                                      "there is is 50, on 2 of 3;")));
     const auto& told = written();
     ASSERT_EQ(told.size(), 1U);
     const auto& note = told[0].note;
