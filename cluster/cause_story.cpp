@@ -137,9 +137,9 @@ Result<Subject> subject_of(const Records& records, std::string_view asked) {
     return *found.begin();
 }
 
-/// Its launchers, the youngest first; those known by Events alone come last.
-std::vector<LauncherSeen> launchers_of(const Records& records, const Subject& subject,
-                                       const kube::VmiRecord* vmi) {
+/// Its launchers whose pods are there, the youngest first.
+std::vector<LauncherSeen> launchers_there(const Records& records, const Subject& subject,
+                                          const kube::VmiRecord* vmi) {
     std::vector<LauncherSeen> launchers;
     for (const auto& pod : records.launchers) {
         if (pod.meta.space == subject.space && pod.vmi_name == subject.vmi_name &&
@@ -154,6 +154,12 @@ std::vector<LauncherSeen> launchers_of(const Records& records, const Subject& su
     std::stable_sort(launchers.begin(), launchers.end(), [](const auto& a, const auto& b) {
         return a.pod->creation > b.pod->creation;
     });
+    return launchers;
+}
+
+/// Those that are known by Events alone, the latest first.
+void add_gone(const Records& records, const Subject& subject,
+              std::vector<LauncherSeen>& launchers) {
     std::vector<const kube::SeenEvent*> events;
     for (const auto& event : records.events) {
         if (event.kind == "Pod" && event.space == subject.space &&
@@ -180,6 +186,12 @@ std::vector<LauncherSeen> launchers_of(const Records& records, const Subject& su
                                  .perhaps_of = other});
         }
     }
+}
+
+std::vector<LauncherSeen> launchers_of(const Records& records, const Subject& subject,
+                                       const kube::VmiRecord* vmi) {
+    auto launchers = launchers_there(records, subject, vmi);
+    add_gone(records, subject, launchers);
     return launchers;
 }
 
