@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cluster/label_plan.h"
 #include "tests/aggregator/bed_cluster_fixture.h"
 #include "tests/kube/fault_proxy.h"
 #include "tests/support/relay.h"
