@@ -55,6 +55,7 @@ Task<> Reflector::run() {
             unlisted_ = version_.empty();
         }
         if (outcome.end == End::absent) {
+            unlisted_ = false;  // that there are none is known
             take_absence();
         }
         if (outcome.end == End::relist || outcome.end == End::forbidden ||
