@@ -92,8 +92,9 @@ public:
             }
             const bool taken_away = kind.plural == taken_away_;
             if (taken_away && taken_away_asked_++ > 0) {
-                peer.say(scout::test::answer(403, scout::test::status_json(403, "Forbidden")));
-                return true;
+                peer.say(scout::test::answer(403, scout::test::status_json(403, "Forbidden"),
+                                             "Connection: close\r\n"));
+                return false;  // the loop would wait for one that is kept
             }
             peer.say(scout::test::chunked_head());
             for (const auto& object : kind.objects) {
@@ -102,7 +103,7 @@ public:
             peer.say(scout::test::chunk(scout::test::bookmark_line("9", true) + "\n"));
             if (taken_away) {
                 peer.say(scout::test::chunk(""));
-                return true;
+                return false;
             }
             peer.stay_silent();
             return false;
