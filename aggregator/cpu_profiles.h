@@ -111,8 +111,8 @@ private:
     std::unordered_map<std::string, std::string> names_;     ///< of objects, by digest
     std::set<std::string, std::less<>> tried_;               ///< to make, since tried_since_
     SteadyTime tried_since_;
-    std::map<std::string, unsigned, std::less<>>
-        made_for_;  ///< objects by node, since counted_since_
+    /// Objects by node, since counted_since_.
+    std::map<std::string, unsigned, std::less<>> made_for_;
     SteadyTime counted_since_;
     std::optional<SteadyTime> cared_;
     CpuProfilesCounters counters_;

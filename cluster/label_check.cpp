@@ -8,7 +8,7 @@
 #include <string>
 
 #include "cluster/node_state.h"
-#include "migration/stock_gate.h"
+#include "migration/labels.h"
 #include "migration/verdict.h"
 
 namespace scout::cluster {
@@ -62,8 +62,12 @@ std::vector<migration::NodeFindings> check_labels(const Objects& objects, WallTi
                                        .kubevirt = kubevirt == nullptr ? nullptr : &told};
     if (kubevirt != nullptr) {
         for (const auto& node : labelled.nodes) {
-            const auto arch = migration::stock_node(node.labels).arch;
-            check.machine_types[arch] = default_machine(objects.kubevirts, arch);
+            const auto told_arch = node.labels.find(migration::label::arch);
+            const auto [place, fresh] = check.machine_types.try_emplace(
+                told_arch == node.labels.end() ? std::string{} : told_arch->second);
+            if (fresh) {
+                place->second = default_machine(objects.kubevirts, place->first);
+            }
         }
     }
     auto findings = migration::check_labels(labelled.nodes, check);
